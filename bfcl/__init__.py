@@ -1,0 +1,1 @@
+"""Build verified function-calling benchmarks from executable oracle packs."""

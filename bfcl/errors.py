@@ -1,0 +1,103 @@
+"""What can go wrong for a person, and how it is told: one `Problem` type and one exception tree.
+
+BfclError(problems)   carries every problem found, never only the first
+  ConfigError         run configuration or command line refused
+  PackError           pack cannot be loaded or trusted
+  GateError           pack loads but is not Gold-eligible
+  OracleError         timeout, crash, non-object result: infrastructure only
+  DriftError          bytes moved: pack, artifact, store entry
+  StageError          a whole stage cannot go on
+  ReleaseError        a published benchmark does not verify
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing a person has to mend.
+
+    `path` and `line` (1-based, with `column`) place it in a file; `subject` names what has no place in a file:
+    dotted configuration path, template or task id, artifact name. `field` is the dotted path inside the file.
+    `message` says what was seen, then what was expected; `fix` is an edit or a command.
+    """
+
+    code: str
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    field: str | None = None
+    subject: str | None = None
+    fix: str | None = None
+
+    def __str__(self) -> str:
+        """`path:line: CODE: message` or `CODE: subject: message`, then an indented fix line. Rule: generation.md §1."""
+        if self.path is not None:
+            place = self.path if self.line is None else f"{self.path}:{self.line}"
+            text = f"{place}: {self.code}: {self.message}"
+        elif self.subject is not None:
+            text = f"{self.code}: {self.subject}: {self.message}"
+        else:
+            text = f"{self.code}: {self.message}"
+        return text if self.fix is None else f"{text}\n  fix: {self.fix}"
+
+
+class BfclError(Exception):
+    """A refusal: carries all problems found. `exit_code` is the process status it ends in."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        if not self.problems:
+            raise ValueError("a refusal without a problem")
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[type[BfclError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+
+class ConfigError(BfclError):
+    """The run configuration or the command line is refused."""
+
+
+class PackError(BfclError):
+    """The pack cannot be loaded or trusted."""
+
+
+class GateError(BfclError):
+    """The pack loads but is not Gold-eligible."""
+
+
+class OracleError(BfclError):
+    """The oracle's infrastructure broke: timeout, crash, non-object result."""
+
+
+class DriftError(BfclError):
+    """Bytes moved under a run: pack, artifact, store entry."""
+
+
+class StageError(BfclError):
+    """A whole stage cannot go on."""
+
+
+class ReleaseError(BfclError):
+    """A published benchmark does not verify."""
+
+
+def did_you_mean(seen: str, known: Iterable[str]) -> str | None:
+    """A fix line naming the closest known word, or None where nothing is close."""
+    close = difflib.get_close_matches(seen, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def raise_all(error: type[BfclError], problems: Sequence[Problem]) -> None:
+    """Raise `error` with every problem, or return where there is none."""
+    if problems:
+        raise error(problems)

@@ -1,0 +1,153 @@
+"""What the pipeline asks of an oracle, whatever stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from bfcl.canonical import Json
+from bfcl.records.verdict import AssertionOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultPath:
+    """Where a dependent argument comes from: call number `call` of the episode, then keys and list indices."""
+
+    call: int
+    path: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCall:
+    """One call of an episode. `from_results` maps a parameter to where its value comes from."""
+
+    tool: str
+    arguments: Mapping[str, Json]
+    turn_index: int = 0
+    from_results: Mapping[str, ResultPath] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """Reset, calls in order, state, assertions: one process owns it from first to last.
+
+    `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
+    call (probes). Assertions named in `assertions` run after the last call and see `task`.
+    """
+
+    task_id: str
+    seed: int
+    calls: tuple[PlannedCall, ...]
+    assertions: tuple[str, ...] = ()
+    task: Mapping[str, Json] | None = None
+    observe: Literal["final", "each"] = "final"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """Why an episode stopped: infrastructure, never a domain refusal.
+
+    `code` is one of `import_timeout reset_timeout tool_timeout assertion_timeout episode_timeout worker_crashed
+    worker_message_too_large ambient_access tool_raised reset_raised state_raised non_object_result
+    non_serializable_result state_not_serializable dependent_call_binding_failed`. `message` is free of absolute paths:
+    pack files appear relative to the pack. `where` is `file:line` in the pack where known.
+    """
+
+    code: str
+    message: str
+    phase: Literal["import", "reset", "call", "state", "assertion"]
+    call_index: int | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeResult:
+    """What one episode produced. JSON is canonical text, taken at each call's return.
+
+    `results` and `arguments` have one element per completed call (`arguments` after dependent values were filled in);
+    `states` holds one element with `observe="final"`, else reset state plus one per completed call; empty where the
+    episode broke before. `assertions` follow the episode's order. `breakdown` is None for a whole episode.
+    """
+
+    results: tuple[str, ...]
+    arguments: tuple[str, ...]
+    states: tuple[str, ...]
+    assertions: tuple[AssertionOutcome, ...]
+    breakdown: Breakdown | None = None
+
+
+class Replayed(NamedTuple):
+    """The same episode in the two worlds of ruling 6."""
+
+    a: EpisodeResult
+    b: EpisodeResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertionInfo:
+    """An exported assertion as introspected in the worker."""
+
+    name: str
+    signature_problem: str | None
+    """What the signature lacks, or None."""
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What importing the pack's modules showed. A breakdown means that module could not be imported."""
+
+    backend_breakdown: Breakdown | None
+    missing_callables: tuple[str, ...]
+    """Of `list_tools reset call_tool get_state`: absent or not callable with their contract's arguments."""
+    tools: tuple[str, ...] | None
+    """`list_tools()` as answered; None where it broke (see `tools_breakdown`)."""
+    tools_breakdown: Breakdown | None
+    assertions_breakdown: Breakdown | None
+    assertions: tuple[AssertionInfo, ...]
+
+
+class Oracle(Protocol):
+    """An executable oracle. Real implementations: `worker.LocalOracle`; the HTTPS endpoint comes with its chapter.
+
+    Methods raise OracleError only when no episode can run at all (the pack does not import); a single episode's trouble
+    is its `breakdown`.
+    """
+
+    def describe(self) -> Description:
+        """Import the pack in a world and report what it exports."""
+        ...
+
+    def run(self, episodes: Sequence[Episode]) -> list[EpisodeResult]:
+        """One result per episode, input order, each from just-imported state in world A."""
+        ...
+
+    def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
+        """Each episode in both worlds, world B in opposite order; results in input order."""
+        ...
+
+    def suspects(self) -> tuple[str, ...]:
+        """Lines of the pack that may leak ambient state, `file:line: what`, from a syntax scan."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleSpec:
+    """Everything needed to start a pack's worlds; picklable, so a shard executor can ship it.
+
+    Paths are absolute: `view` is the root of the oracle view (the pack tree without templates, cases, held-out file);
+    `backend` and `assertions` are files inside it or declared outside. `fixtures` is canonical JSON handed to `reset`,
+    or None where the pack has none.
+    """
+
+    view: str
+    backend: str
+    assertions: str
+    fixtures: str | None
+    clock: str
+    tool_timeout_s: float
+    assertion_timeout_s: float
+    import_timeout_s: float
+    reset_timeout_s: float
+    episode_timeout_s: float

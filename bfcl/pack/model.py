@@ -1,0 +1,100 @@
+"""A pack once loaded: typed content, the files it came from, and where each value stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from bfcl.canonical import Json
+from bfcl.digest import Digest
+from bfcl.errors import Problem
+from bfcl.located import Document
+from bfcl.records.template import Template, Texts
+from bfcl.records.tool import Tool
+
+Role = Literal[
+    "manifest", "tools", "templates", "assertions", "validation_cases", "backend", "fixtures", "system_prompt"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackFile:
+    """One declared file. `logical` is `tree/<rel>` or `declared/<role>`; `origin` says which rule named it."""
+
+    role: Role
+    path: Path
+    """Absolute, resolved."""
+    logical: str
+    origin: Literal["config", "manifest", "canonical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """The pack's confirmation vocabulary."""
+
+    parameter: str = "confirm"
+    status_field: str = "status"
+    pending_status: str = "awaiting_confirmation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """`manifest.yaml`, normalised. `values` is the whole normalised mapping as written to `pack_manifest.json`."""
+
+    pack_id: str
+    version: str
+    languages: tuple[str, ...]
+    default_language: str | None
+    clock: str | None
+    primary_keys: Mapping[str, str]
+    absent_ids: Mapping[str, tuple[Json, ...]]
+    system_prompt: str | None
+    """Inline or from the file, trimmed; None means the built-in English default."""
+    assistant_turn_templates: Mapping[str, Texts]
+    confirmation: Confirmation
+    tool_names_exempt: tuple[str, ...]
+    values: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A direct probe of `validation_cases.yaml`. `expect` holds the author's keys; an absent key claims nothing."""
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Json]
+    reset_before: bool
+    expect: Mapping[str, Json]
+    coverage: Literal["negative"] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A loaded pack. `fixtures` is the whole `fixtures.json` object (empty where there is none)."""
+
+    root: Path
+    files: Mapping[Role, PackFile]
+    manifest: Manifest
+    tools: tuple[Tool, ...]
+    """Catalog order."""
+    fixtures: Mapping[str, Json]
+    has_fixtures: bool
+    templates: tuple[Template, ...]
+    cases: tuple[Case, ...]
+    fingerprint: Digest
+    entries: Mapping[str, Digest]
+    """Logical path to SHA-256 of each fingerprinted file."""
+    documents: Mapping[Role, Document] = field(repr=False)
+    """Parsed sources of the data files, for locating a value's line."""
+    warnings: tuple[Problem, ...] = ()
+
+    def tool(self, name: str) -> Tool | None:
+        """The catalog entry called `name`."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def shown_path(self, role: Role) -> str:
+        """How a message names a file: relative to the pack root, or its logical name outside."""
+        logical = self.files[role].logical
+        return logical.removeprefix("tree/")

@@ -1,0 +1,143 @@
+"""What the stages and the checks concluded: per row (schema, replay) and per pack (checks, tier)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from bfcl.canonical import Json
+from bfcl.records.ids import TaskId, TemplateId, Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFailure:
+    """One reason an expected trace is not valid. `call_index` counts calls of the trace; None for the whole trace."""
+
+    code: str
+    message: str
+    call_index: int | None = None
+    pointer: str | None = None
+    """JSON pointer into the arguments."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {"code": self.code, "message": self.message, "call_index": self.call_index, "pointer": self.pointer}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaVerdict:
+    """A row of `schema_validated_traces`."""
+
+    task_id: TaskId
+    template_id: TemplateId
+    valid: bool
+    reject_reason: str | None
+    failures: tuple[SchemaFailure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What the oracle answered to one expected call."""
+
+    turn_index: int
+    call_group: int
+    position_in_group: int
+    tool: str
+    arguments: Mapping[str, Json]
+    result: Mapping[str, Json]
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "turn_index": self.turn_index,
+            "call_group": self.call_group,
+            "position_in_group": self.position_in_group,
+            "tool": self.tool,
+            "arguments": self.arguments,
+            "result": self.result,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertionOutcome:
+    """One assertion's outcome in an episode."""
+
+    name: str
+    status: Literal["passed", "failed", "not_applicable", "error"]
+    detail: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "status": self.status, "passed": self.passed, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayVerdict:
+    """A row of `replay_validated_tasks`. `reason` is null exactly when `valid`."""
+
+    task_id: TaskId
+    template_id: TemplateId
+    valid: bool
+    reason: str | None
+    detail: str | None
+    tool_results: tuple[ToolResult, ...]
+    assertions: tuple[AssertionOutcome, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One failure or warning of a validation check. Rule: pack.md §13."""
+
+    code: str
+    message: str
+    file: str | None = None
+    """Pack-relative."""
+    line: int | None = None
+    pointer: str | None = None
+    template_id: str | None = None
+    case_id: str | None = None
+    tool: str | None = None
+    detail: str | None = None
+    fix: str | None = None
+    """Shown to people, not part of the report."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "file": self.file,
+            "line": self.line,
+            "pointer": self.pointer,
+            "template_id": self.template_id,
+            "case_id": self.case_id,
+            "tool": self.tool,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One check's verdict. A skipped check is never a pass."""
+
+    id: str
+    name: str
+    status: Literal["pass", "fail", "skipped"]
+    skipped_because: str | None = None
+    failures: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackVerdict:
+    """The tier, always derived from the checks."""
+
+    tier: Tier
+    reasons: tuple[str, ...]
+    """`<check>: <code>`, sorted in check order, unique."""
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def gold_eligible(self) -> bool:
+        return self.tier == "gold"
