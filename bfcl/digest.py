@@ -46,6 +46,22 @@ def sha256_file(path: Path) -> Digest:
         return Digest("sha256:" + hashlib.file_digest(stream, "sha256").hexdigest())
 
 
+class Sha256Stream:
+    """SHA-256 of bytes that arrive in pieces and are never held together."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state = hashlib.sha256()
+
+    def update(self, data: bytes) -> None:
+        self._state.update(data)
+
+    def digest(self) -> Digest:
+        """`sha256:<hex>` of everything so far."""
+        return Digest("sha256:" + self._state.hexdigest())
+
+
 def blake3_of(data: bytes) -> Fingerprint:
     """64 hex digits of BLAKE3 of bytes."""
     return Fingerprint(blake3(data).hexdigest())

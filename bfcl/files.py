@@ -41,6 +41,15 @@ def sync_dir(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_file(path: Path) -> None:
+    """fsync one file's bytes."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_synced(path: Path, data: bytes) -> None:
     """Create `path` with mode 0644 under any umask and fsync its bytes; the caller renames its directory."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

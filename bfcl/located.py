@@ -53,7 +53,7 @@ class Document:
     path: str
     value: Json
     _text: str = field(repr=False)
-    _is_yaml: bool = field(repr=False)
+    _is_yaml: bool = field(repr=False, kw_only=True)
 
     def place(self, pointer: Pointer = ()) -> Place:
         """Where the value at `pointer` stands; where it is absent, where its nearest existing parent does.
@@ -81,7 +81,7 @@ def parse_yaml(data: bytes, *, path: str, code: str) -> Document:
     value = None if root is None else reader.read(root, 0)
     if reader.problems:
         raise BfclError(reader.problems)
-    return Document(path, value, text, True)
+    return Document(path, value, text, _is_yaml=True)
 
 
 def parse_json(data: bytes, *, path: str, code: str) -> Document:
@@ -131,7 +131,7 @@ def parse_json(data: bytes, *, path: str, code: str) -> Document:
     if surrogate:
         message = "holds a lone UTF-16 surrogate, which UTF-8 cannot store"
         raise BfclError(Problem(code=code, path=path, line=surrogate.line, column=surrogate.column, message=message))
-    return Document(path, value, text, False)
+    return Document(path, value, text, _is_yaml=False)
 
 
 def parse_flow(text: str) -> Json:
@@ -161,7 +161,7 @@ def _decode(data: bytes, path: str, code: str) -> str:
 class _Composer(CParser):
     """libyaml nodes whose tag tells plain scalars from quoted ones; typing them is `_scalar`'s work."""
 
-    def resolve(self, kind: type[Any], value: str | None, implicit: Any) -> str:
+    def resolve(self, kind: type[Any], value: str | None, implicit: Any) -> str:  # noqa: ARG002 libyaml calls it
         if kind is yaml.ScalarNode:
             return _PLAIN if implicit[0] else _QUOTED
         return _MAP if kind is yaml.MappingNode else _SEQ
@@ -199,7 +199,8 @@ def _refuse_deep(text: str, path: str, code: str) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    line = event.start_mark.line + 1
+                    mark = event.start_mark
+                    line = mark.line + 1 if mark is not None else 1
                     message = f"nested deeper than {MAX_DEPTH} levels"
                     raise BfclError(Problem(code=code, path=path, line=line, message=message))
             elif isinstance(event, yaml.CollectionEndEvent):

@@ -33,7 +33,8 @@ class Episode:
     """Reset, calls in order, state, assertions: one process owns it from first to last.
 
     `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
-    call (probes). Assertions named in `assertions` run after the last call and see `task`.
+    call (probes). Assertions named in `assertions` run after the last call and see `task`. With `twice` the same
+    process runs the whole episode again from `reset`: what leaks through it shows in `EpisodeResult.again` (check D1).
     """
 
     task_id: str
@@ -42,6 +43,7 @@ class Episode:
     assertions: tuple[str, ...] = ()
     task: Mapping[str, Json] | None = None
     observe: Literal["final", "each"] = "final"
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,8 @@ class EpisodeResult:
     states: tuple[str, ...]
     assertions: tuple[AssertionOutcome, ...]
     breakdown: Breakdown | None = None
+    again: EpisodeResult | None = None
+    """The second pass of an episode with `twice`; None otherwise, and where the first pass broke."""
 
 
 class Replayed(NamedTuple):

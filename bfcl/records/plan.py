@@ -1,4 +1,4 @@
-"""The order of a conversation: what a template prescribes, and what each task's row publishes. Rule: generation.md §3.2."""
+"""The order of a conversation: what a template prescribes, what each task publishes. Rule: generation.md §3.2."""
 
 from __future__ import annotations
 

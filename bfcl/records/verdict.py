@@ -137,6 +137,8 @@ class PackVerdict:
     reasons: tuple[str, ...]
     """`<check>: <code>`, sorted in check order, unique."""
     checks: tuple[CheckResult, ...]
+    exported_assertions: tuple[str, ...] = ()
+    """Names the pack's assertions module exports, as its worker saw them."""
 
     @property
     def gold_eligible(self) -> bool:

@@ -1,0 +1,132 @@
+"""What a check looks at, and how a fault it sees gets its place in the pack's files."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from bfcl.canonical import Json
+from bfcl.config.model import RunConfig
+from bfcl.errors import Problem
+from bfcl.located import Pointer
+from bfcl.oracle.protocol import Breakdown, Description, Oracle
+from bfcl.pack.model import Pack, Role
+from bfcl.records.verdict import Finding
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The pack under test, the run it is meant for, its oracle, and what importing that oracle showed."""
+
+    pack: Pack
+    config: RunConfig
+    oracle: Oracle
+    description: Description
+
+
+class Findings(NamedTuple):
+    """What one check found, in the order a person would mend it. Only failures decide its status."""
+
+    failures: list[Finding]
+    warnings: list[Finding]
+
+
+def pointer_text(pointer: Pointer) -> str:
+    """RFC 6901 text of a pointer; the root is the empty string."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
+
+
+def placed(pack: Pack, role: Role, pointer: Pointer, finding: Finding) -> Finding:
+    """The finding with the file, line and pointer of a value; a file that is not data gets its name alone."""
+    document = pack.documents.get(role)
+    if document is None:
+        return dataclasses.replace(finding, file=pack.shown_path(role))
+    return dataclasses.replace(
+        finding, file=pack.shown_path(role), line=document.line(pointer), pointer=pointer_text(pointer)
+    )
+
+
+_FIELD_PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def field_pointer(root: Json, field: str | None) -> Pointer:
+    """Keys and indices of a problem's dotted field below `root`: `slots.x.source`, `assistant_milestones[2].tool`."""
+    return _typed(root, [index or key for index, key in _FIELD_PART.findall(field or "")])
+
+
+def text_pointer(root: Json, text: str) -> Pointer:
+    """Keys and indices of an RFC 6901 pointer below `root`."""
+    return _typed(root, [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]])
+
+
+def _typed(root: Json, parts: Sequence[str]) -> Pointer:
+    """Digits are an index where a list stands and a key elsewhere; only the value itself can tell."""
+    pointer: list[str | int] = []
+    value = root
+    for part in parts:
+        if isinstance(value, list) and part.isdecimal():
+            pointer.append(int(part))
+            value = value[int(part)] if int(part) < len(value) else None
+        else:
+            pointer.append(part)
+            value = value.get(part) if isinstance(value, Mapping) else None
+    return tuple(pointer)
+
+
+def from_problem(problem: Problem, *, template_id: str | None = None, detail: str | None = None) -> Finding:
+    """The finding a problem makes, without a place. A subject that is not the template stays in the message."""
+    about = problem.subject
+    message = problem.message if about is None or about == template_id else f"{about}: {problem.message}"
+    return Finding(code=problem.code, message=message, template_id=template_id, detail=detail, fix=problem.fix)
+
+
+def from_load_warning(pack: Pack, problem: Problem) -> tuple[Role, Finding]:
+    """The role of the file a load warning speaks of, and the finding; `manifest` where it names no file."""
+    role: Role = next((role for role, document in pack.documents.items() if document.path == problem.path), "manifest")
+    finding = dataclasses.replace(from_problem(problem), file=pack.shown_path(role), line=problem.line)
+    if problem.field and role in pack.documents:
+        pointer = field_pointer(pack.documents[role].value, problem.field)
+        finding = dataclasses.replace(finding, pointer=pointer_text(pointer))
+    return role, finding
+
+
+def template_problem(pack: Pack, index: int, problem: Problem, *, detail: str | None = None) -> Finding:
+    """The finding of a stage's problem about template number `index`, placed at its field in the templates file."""
+    entries = pack.documents["templates"].value
+    declared = entries[index] if isinstance(entries, list) else None
+    found = from_problem(problem, template_id=pack.templates[index].template_id, detail=detail)
+    return placed(pack, "templates", (index, *field_pointer(declared, problem.field)), found)
+
+
+_INFRASTRUCTURE = frozenset(
+    {
+        "import_timeout",
+        "reset_timeout",
+        "tool_timeout",
+        "assertion_timeout",
+        "episode_timeout",
+        "worker_crashed",
+        "worker_message_too_large",
+        "ambient_access",
+    }
+)
+
+
+def from_breakdown(breakdown: Breakdown, *, otherwise: str | None = None) -> Finding:
+    """The finding a breakdown makes, placed where the pack's own code stood if the worker knows.
+
+    Deadlines, crashes and ambient access keep their code; the rest become `otherwise` where that is given.
+    """
+    code = breakdown.code if otherwise is None or breakdown.code in _INFRASTRUCTURE else otherwise
+    file, line = where(breakdown)
+    return Finding(code=code, message=breakdown.message, file=file, line=line)
+
+
+def where(breakdown: Breakdown) -> tuple[str | None, int | None]:
+    """File and line of a breakdown's `file:line`."""
+    if breakdown.where is None:
+        return None, None
+    file, separator, line = breakdown.where.rpartition(":")
+    return (file, int(line)) if separator and line.isdigit() else (breakdown.where, None)

@@ -1,0 +1,123 @@
+"""Do the representatives replay alike in two worlds, and do their assertions pass for them and for nobody idle?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+
+from bfcl.checks.findings import placed, where
+from bfcl.checks.representatives import Bench, Representative
+from bfcl.checks.vacuous import Tried, fragile, trials, untouched_state, vacuous
+from bfcl.located import Pointer
+from bfcl.oracle.protocol import Replayed
+from bfcl.pack.model import Pack
+from bfcl.records.template import Template
+from bfcl.records.verdict import AssertionOutcome, Finding, ReplayVerdict
+from bfcl.stages.divergence import first_difference, shortened
+from bfcl.stages.executable_replay import ASSERTION_FAILED, FAILED, episode, judge
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What one representative's episodes showed: its two replays, the stage's verdict on them, the undone trials."""
+
+    representative: Representative
+    template: Template
+    replayed: Replayed
+    judged: ReplayVerdict
+    tried: tuple[Tried, ...]
+
+
+def play(bench: Bench, representatives: Sequence[Representative]) -> list[Shown]:
+    """Replay every representative twice and try the candidates that leave its work undone; one request each.
+
+    Raises: OracleError if no episode can run at all.
+    """
+    pack, oracle = bench.subject.pack, bench.subject.oracle
+    expected = [episode(each.task, each.trace, bench.wording.language) for each in representatives]
+    undone = [trials(one, bench.catalog, pack.manifest.confirmation) for one in expected]
+    replayed = oracle.replay(expected) if expected else []
+    suspects = oracle.suspects() if any(pair.a != pair.b for pair in replayed) else ()
+    wanted = [trial.episode for several in undone for trial in several]
+    results = iter(oracle.run(wanted) if wanted else [])
+    return [
+        Shown(
+            representative=each,
+            template=pack.templates[each.index],
+            replayed=pair,
+            judged=judge(each.task, each.trace, each.schema, pair, suspects),
+            tried=tuple((trial, next(results)) for trial in several),
+        )
+        for each, pair, several in zip(representatives, replayed, undone, strict=True)
+    ]
+
+
+def failures(pack: Pack, shown: Shown) -> Iterator[Finding]:
+    """Why a representative does not replay, with the stage's own reason as detail, and whether its assertions bite."""
+    index, judged, pair = shown.representative.index, shown.judged, shown.replayed
+    if judged.reason == ASSERTION_FAILED:
+        for position, outcome in enumerate(pair.a.assertions):
+            if not outcome.passed:
+                yield _at(pack, index, ("success_assertions", position), _failed(outcome))
+    elif judged.reason is not None:
+        yield _broken(pack, index, judged, pair)
+    template = shown.template
+    claims = template.mutates and template.turn_policy != "negative_path"
+    found = vacuous(shown.tried, pair.a, claims_mutation=claims)
+    if found is not None:
+        yield _at(pack, index, ("success_assertions",), found)
+
+
+def _failed(outcome: AssertionOutcome) -> Finding:
+    does_not_apply = outcome.status == "not_applicable"
+    said = outcome.detail or ("it does not apply" if does_not_apply else "it failed without a message")
+    return Finding(
+        code="assertion_not_applicable" if does_not_apply else ASSERTION_FAILED,
+        message=f"`{outcome.name}` does not pass on the expected calls: {said}",
+        detail=ASSERTION_FAILED,
+    )
+
+
+def _broken(pack: Pack, index: int, judged: ReplayVerdict, pair: Replayed) -> Finding:
+    """Worlds that differ, an episode that broke, or an assertion that did."""
+    reason = judged.reason or FAILED
+    breakdown = (pair.a.breakdown or pair.b.breakdown) if reason == FAILED else None
+    if breakdown is not None:
+        code = breakdown.code
+    else:
+        code = "assertion_infrastructure_error" if reason == FAILED else reason
+    message = (judged.detail or reason).removeprefix(f"{code}: ")
+    field = ("success_assertions",) if code == "assertion_infrastructure_error" else ()
+    finding = _at(pack, index, field, Finding(code=code, message=message, detail=reason))
+    if breakdown is None or breakdown.where is None:
+        return finding
+    # The pack's own line says more than the template's.
+    file, line = where(breakdown)
+    return dataclasses.replace(finding, file=file, line=line, pointer=None)
+
+
+def warnings(pack: Pack, shown: Shown) -> Iterator[Finding]:
+    """Expected calls that are refused, changes nobody declared, assertions that break on unfinished work."""
+    index, template = shown.representative.index, shown.template
+    for result in shown.judged.tool_results:
+        if isinstance(result.result.get("error"), dict) and template.turn_policy != "negative_path":
+            message = f"expected call `{result.tool}` is refused: {shortened(result.result)}"
+            fix = "bind values the tool accepts, or set `turn_policy: negative_path`"
+            yield _at(pack, index, (), Finding(code="gold_call_refused", message=message, tool=result.tool, fix=fix))
+    before, after = untouched_state(shown.tried), shown.replayed.a.states[-1:]
+    if not template.mutates and before is not None and after and after[0] != before:
+        changed = first_difference(json.loads(before), json.loads(after[0]))
+        seen = "" if changed is None else f": `{changed.path}` was {changed.left} and became {changed.right}"
+        message = f"does not say `mutates: true`, but its expected calls change the state{seen}"
+        finding = Finding(code="undeclared_template_mutation", message=message, fix="set `mutates: true`")
+        yield _at(pack, index, ("mutates",), finding)
+    broken = fragile(shown.tried)
+    for position, name in enumerate(template.success_assertions):
+        if name in broken:
+            yield _at(pack, index, ("success_assertions", position), broken[name])
+
+
+def _at(pack: Pack, index: int, field: Pointer, finding: Finding) -> Finding:
+    about = dataclasses.replace(finding, template_id=pack.templates[index].template_id)
+    return placed(pack, "templates", (index, *field), about)

@@ -1,0 +1,67 @@
+"""Check 2: can every slot and every correction be bound from what the pack holds? Rule: pack.md §4, §5.1, §5.6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bfcl.checks.findings import Findings, Subject, field_pointer, from_problem, placed, template_problem
+from bfcl.errors import PackError, Problem
+from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
+from bfcl.pack.model import Pack, Role
+from bfcl.pack.slots import SlotSource, parse_source
+from bfcl.records.verdict import Finding
+from bfcl.stages.expand import Sources, slot_problems
+
+
+def check(subject: Subject) -> Findings:
+    """Primary keys and absent ids first, each told once; then every template's sources, filters, flags, corrections."""
+    pack = subject.pack
+    failures = list(_collections(pack))
+    told = {finding.code for finding in failures}
+    sources = Sources(pack.tools, pack.fixtures, pack.manifest)
+    for index, template in enumerate(pack.templates):
+        failures += [
+            template_problem(pack, index, problem)
+            for problem in slot_problems(template, sources)
+            # Every slot that draws from a collection repeats what is wrong with its rows.
+            if not (problem.code in _OF_ROWS and problem.code in told)
+        ]
+    return Findings(failures, [])
+
+
+_OF_ROWS = frozenset(
+    {"primary_key_ambiguous", "fixture_row_missing_primary_key", "duplicate_primary_key", "absent_id_exists"}
+)
+
+
+def _collections(pack: Pack) -> Iterator[Finding]:
+    """Rows that cannot be told apart, in collections that slots draw from; absent ids that are present, in any."""
+    drawn = {source.collection for source in _sources(pack) if source.kind in ("fixture", "absent")}
+    for name in pack.fixtures:
+        rows = collection_rows(pack.fixtures, name)
+        if not rows:
+            continue
+        try:
+            key = primary_key(name, rows, pack.manifest)
+        except PackError as error:
+            if name in drawn:
+                yield from (_found(pack, "fixtures", problem) for problem in error.problems)
+            continue
+        for problem in absent_id_problems(name, rows, key, pack.manifest):
+            yield _found(pack, "manifest", problem)
+
+
+def _sources(pack: Pack) -> Iterator[SlotSource]:
+    for template in pack.templates:
+        drawn = [slot.source for slot in template.slots.values()]
+        drawn += [update.source for turn in template.user_simulator_turns for update in turn.slot_updates]
+        for source in drawn:
+            try:
+                yield parse_source(source)
+            except PackError:
+                continue  # told by the slot's own problem
+
+
+def _found(pack: Pack, role: Role, problem: Problem) -> Finding:
+    pointer = field_pointer(pack.documents[role].value, problem.field)
+    return placed(pack, role, pointer, from_problem(problem))

@@ -1,0 +1,1 @@
+"""The console script: `main`, one module per subcommand, `show` for what people read."""

@@ -1,0 +1,142 @@
+"""Which files make a new user project? Rule: spec README, ruling 10.
+
+The starter pack and its configuration are the repository's own, shipped in the wheel below `bfcl/cli/starter/`; the
+rest is written here. Bytes depend on this version alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bfcl.errors import ConfigError, Problem
+
+CONFIG: Final = "configs/tiny.yaml"
+PACK: Final = "packs/tiny_oracle_pack"
+
+_INSTALLED: Final = Path(__file__).resolve().parent / "starter"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+
+DODO: Final = '''\
+"""Names the doit tasks of this project: try `doit list`, then `doit generate`."""
+
+from bfcl.graph.tasks import DOIT_CONFIG, task_pipeline
+
+__all__ = ["DOIT_CONFIG", "task_pipeline"]
+'''
+
+GITIGNORE: Final = "/build/\n"
+
+README: Final = """\
+# A benchmark project
+
+This project builds a verified function-calling benchmark from an oracle pack: tools with schemas, code that answers
+them, conversation templates and assertions. No model is called; every expected call is executed twice.
+
+| path | what it is |
+|---|---|
+| `packs/tiny_oracle_pack/` | a small complete pack to read, run and copy; start with its README |
+| `configs/tiny.yaml` | one run: which pack, how many tasks, where the result goes |
+| `dodo.py` | the doit tasks |
+| `build/` | output: stored results, logs, published runs; not for git, safe to cache |
+| `.github/workflows/benchmark.yml` | an example for CI that keeps `build/` between runs |
+
+## Run it
+
+    pip install bfcl-build
+    doit generate
+
+The last line printed is the path of `benchmark.parquet`. Run it again and nothing is recomputed; reword one template
+and only its tasks are.
+
+    doit list              # the stages
+    bfcl build-report      # what the last run computed and reused
+    bfcl trace TASK_ID     # one task through every stage, and why it was dropped
+    bfcl verify RUN_DIR    # hash a published run again
+
+Is another program called `bfcl` installed? `python -m bfcl` always works.
+
+## Add your own pack
+
+1. Copy `packs/tiny_oracle_pack/` to `packs/my_pack/` and change `pack_id` in its `manifest.yaml`.
+2. Copy `configs/tiny.yaml` to `configs/my.yaml`; change `expt_name` and the pack's path.
+3. Run `doit generate config=configs/my.yaml`. Each problem is printed with its file, line and a fix.
+
+Every file below a pack's directory is part of its identity: keep notes beside it, not in it.
+"""
+
+WORKFLOW: Final = """\
+# Builds the benchmark on every push and keeps build/ between runs, so that only what changed is computed.
+name: benchmark
+
+on:
+  push:
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  generate:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install bfcl-build
+      # Stored results are checked against their digests whenever they are used. That finds accidents, not forgers: if
+      # a cache may come from a branch you do not trust, release with `doit generate replay=full`.
+      - uses: actions/cache/restore@v4
+        with:
+          path: build
+          key: benchmark-${{ runner.os }}-${{ github.run_id }}-${{ github.run_attempt }}
+          restore-keys: benchmark-${{ runner.os }}-
+      - run: doit generate
+      - run: bfcl build-report
+        if: always()
+      # Saved after a failure too: what was finished need not be computed again.
+      - uses: actions/cache/save@v4
+        if: always()
+        with:
+          path: build
+          key: benchmark-${{ runner.os }}-${{ github.run_id }}-${{ github.run_attempt }}
+      - uses: actions/upload-artifact@v4
+        with:
+          name: benchmark
+          path: build/runs
+"""
+
+
+def project_files() -> dict[str, bytes]:
+    """Relative POSIX path to content, sorted by path.
+
+    Raises: ConfigError `starter_missing` where the installation lacks the starter pack.
+    """
+    files = {
+        ".github/workflows/benchmark.yml": WORKFLOW.encode(),
+        ".gitignore": GITIGNORE.encode(),
+        "README.md": README.encode(),
+        "dodo.py": DODO.encode(),
+        **dict(_starter(_INSTALLED if _INSTALLED.is_dir() else _CHECKOUT)),
+    }
+    return dict(sorted(files.items()))
+
+
+def _starter(root: Path) -> Iterator[tuple[str, bytes]]:
+    config, pack = root / CONFIG, root / PACK
+    missing = [path for path in (config, pack / "manifest.yaml") if not path.is_file()]
+    if missing:
+        raise ConfigError(
+            Problem(
+                code="starter_missing",
+                message=f"this installation lacks {', '.join(map(str, missing))}",
+                fix="install `bfcl-build` again",
+            )
+        )
+    yield CONFIG, config.read_bytes()
+    for path in pack.rglob("*"):
+        # Installers compile every module of a wheel, the pack's too.
+        if path.is_file() and "__pycache__" not in path.relative_to(pack).parts:
+            yield path.relative_to(root).as_posix(), path.read_bytes()

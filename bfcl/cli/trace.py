@@ -1,0 +1,202 @@
+"""`bfcl trace`: one task's path through all tables, its conversation, and the first stage that dropped it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bfcl.canonical import Json, canonical_text
+from bfcl.cli.journey import Journey, read_journey, table_path
+from bfcl.cli.passage import FINAL, Passage, first_drop, passages
+from bfcl.cli.place import default_run, named_run, project_root, run_of_config, shown
+from bfcl.cli.sheet import Sheet
+from bfcl.cli.show import print_json
+from bfcl.records.trace import Call
+from bfcl.stages.run_manifest import PUBLISHED_FILE
+from bfcl.tables.codec import Row
+from bfcl.tables.columns import COLUMNS
+
+_STYLES = {"passed": "green", "dropped": "bold red", "absent": "yellow"}
+_LABEL = 11
+_STAGE = 19
+_SPEAKER = 13
+
+
+@click.command
+@click.argument("task_id")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="Configuration of the run (default: configs/tiny.yaml)."
+)
+@click.option("--run", "directory", type=click.Path(path_type=Path), help="Directory of the run, instead of --config.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+def trace(task_id: str, config: Path | None, directory: Path | None, as_json: bool) -> None:
+    """Follow one task through every stage, to where it was dropped and why.
+
+    TASK_ID is a whole task id, or a beginning or an end that only one task has. Without --config and --run the run of
+    configs/tiny.yaml is read, or the only one below build/runs/.
+
+    \b
+    Example:
+      bfcl trace 3f2a91c07be4d518
+      bfcl trace my_pack__renew_card --config configs/mine.yaml --json
+    """
+    if config is not None and directory is not None:
+        raise click.UsageError("give --config or --run, not both")
+    project = project_root(Path.cwd())
+    if directory is not None:
+        run = named_run(directory)
+    elif config is not None:
+        run = named_run(run_of_config(config, project).root)
+    else:
+        run = default_run(project)
+    journey = read_journey(run, task_id)
+    if as_json:
+        print_json(journey_json(journey))
+    else:
+        _sheet(journey).print()
+
+
+def journey_json(journey: Journey) -> dict[str, Json]:
+    """The journey as data. Rows hold values in place of the JSON text that the tables store."""
+    path = passages(journey)
+    drop = first_drop(path)
+    stages: list[Json] = []
+    for passage in path:
+        table = PUBLISHED_FILE if passage.stage == FINAL else table_path(journey.run, passage.stage).name
+        stages.append(
+            {
+                "stage": passage.stage,
+                "table": table,
+                "outcome": passage.outcome,
+                "reason": passage.reason,
+                "detail": passage.detail,
+                "row": _published_json(journey) if passage.stage == FINAL else _row_json(journey, passage.stage),
+            }
+        )
+    return {
+        "schema_version": "1.0",
+        "run": shown(journey.run.root),
+        "task_id": journey.task.task_id,
+        "template_id": journey.task.template_id,
+        "dropped_by": None if drop is None else drop.stage,
+        "reason": None if drop is None else drop.reason,
+        "detail": None if drop is None else drop.detail,
+        "stages": stages,
+    }
+
+
+def _row_json(journey: Journey, stage: str) -> Json:
+    row: Row | None = journey.rows[stage]
+    if row is None:
+        return None
+    kinds = dict(COLUMNS[table_path(journey.run, stage).stem])
+    return {name: json.loads(value) if kinds[name] == "j" else value for name, value in row.items()}
+
+
+def _published_json(journey: Journey) -> Json:
+    publication = journey.publication
+    if publication is None:
+        return None
+    facts: dict[str, Json] = {"in_raw": publication.raw, "in_published": publication.published}
+    if publication.row is not None:
+        row: Mapping[str, Any] = publication.row
+        facts |= {name: row[name] for name in ("tier", "gold_eligible", "validated_by", "held_out_hit", "src")}
+    return facts
+
+
+def _sheet(journey: Journey) -> Sheet:
+    path = passages(journey)
+    sheet = Sheet()
+    _facts(sheet, journey)
+    sheet.heading("stages")
+    for passage in path:
+        lead = f"  {passage.stage:<{_STAGE}}"
+        sheet.line(lead, (f"{passage.outcome:<9}", _STYLES[passage.outcome]), _words(passage))
+    sheet.heading("conversation")
+    for lead, text in _conversation(journey):
+        sheet.hanging(lead, text, style="cyan")
+    if journey.replay is not None and journey.replay.assertions:
+        sheet.heading("assertions")
+        for outcome in journey.replay.assertions:
+            style = "green" if outcome.passed else "bold red"
+            detail = f": {outcome.detail}" if outcome.detail else ""
+            sheet.line("  ", (f"{outcome.status:<16}", style), outcome.name, detail)
+    sheet.line()
+    sheet.line((_conclusion(path), "bold"))
+    return sheet
+
+
+def _facts(sheet: Sheet, journey: Journey) -> None:
+    task = journey.task
+    sheet.hanging(f"{'task':<{_LABEL}}", task.task_id)
+    kind = ", ".join(filter(None, (task.turn_policy, task.category, task.difficulty)))
+    sheet.hanging(f"{'template':<{_LABEL}}", f"{task.template_id} ({kind})")
+    if task.intent is not None:
+        sheet.hanging(f"{'intent':<{_LABEL}}", task.intent)
+    sheet.hanging(f"{'run':<{_LABEL}}", shown(journey.run.root))
+    slots = [
+        f"{name} = {canonical_text(value)}{_first(task.slots_initial, name, value)}"
+        for name, value in task.slots.items()
+    ]
+    if slots:
+        sheet.hanging(f"{'slots':<{_LABEL}}", "\n".join(slots))
+    if task.fixture_refs:
+        refs = (json.loads(ref) for ref in task.fixture_refs)
+        sheet.hanging(f"{'fixtures':<{_LABEL}}", ", ".join(f"{collection} {key}" for collection, key in refs))
+
+
+def _first(initial: Mapping[str, Json], name: str, value: Json) -> str:
+    """What a corrected slot held at first."""
+    before = initial.get(name)
+    return "" if before == value else f" (first {canonical_text(before)})"
+
+
+def _conversation(journey: Journey) -> Iterator[tuple[str, str]]:
+    """Speaker and words of each turn, calls with their results; only as far as the stages came."""
+    turns = () if journey.surface is None else journey.surface.turns
+    if not turns:
+        yield "  ", "no wording: render has no row"
+    calls = () if journey.trace is None else journey.trace.calls
+    for number, turn in enumerate(turns):
+        if turn.kind != "calls":
+            speaker = "user" if turn.kind == "user" else "assistant"
+            yield f"  {number:>2} {speaker:<{_SPEAKER}}", turn.content or ""
+            continue
+        lead = f"  {number:>2} {'calls':<{_SPEAKER}}"
+        group = [call for call in calls if call.call_group == turn.call_group]
+        if not group:
+            yield lead, "no calls derived"
+        for call in group:
+            yield lead, _call(call)
+            yield " " * len(lead), f"-> {_result(journey, call)}"
+            lead = " " * len(lead)
+
+
+def _call(call: Call) -> str:
+    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in call.arguments.items())
+    return f"{call.function_name}({arguments})"
+
+
+def _result(journey: Journey, call: Call) -> str:
+    place = (call.call_group, call.position_in_group)
+    results = () if journey.replay is None else journey.replay.tool_results
+    answer = next((each for each in results if (each.call_group, each.position_in_group) == place), None)
+    return "no result" if answer is None else canonical_text(answer.result)
+
+
+def _words(passage: Passage) -> str:
+    return ": ".join(filter(None, (passage.reason, passage.detail)))
+
+
+def _conclusion(path: list[Passage]) -> str:
+    drop = first_drop(path)
+    if drop is not None:
+        return f"dropped by {drop.stage}: {_words(drop)}"
+    silent = next((passage for passage in path if passage.outcome == "absent"), None)
+    if silent is not None:
+        return f"not dropped so far; {silent.stage}: {silent.detail}"
+    return "published"

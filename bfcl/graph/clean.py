@@ -1,0 +1,97 @@
+"""What `doit clean` takes away: pointers, the results they name, their readable copies; a publication if asked.
+
+Rule: generation.md §9.5.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bfcl.errors import BfclError
+from bfcl.files import Lock
+from bfcl.graph.pointers import read_pointer
+from bfcl.graph.publish import PAYLOADS, withdraw
+from bfcl.graph.refusal import print_problems
+from bfcl.graph.session import Session
+from bfcl.graph.views import Views
+from bfcl.stages import STAGES
+from bfcl.stages.run_manifest import MANIFEST_FILE, STAGE_ARTIFACTS
+
+
+def clean_pointed(session: Session, stages: Iterable[str], dryrun: bool) -> None:
+    """Remove each stage's pointer, the entries it names and its files in `stage_cache/`."""
+
+    def clean() -> None:
+        for stage in stages:
+            _clean_stage(session, stage, dryrun)
+
+    _locked(session, clean)
+
+
+def clean_publication(session: Session, dryrun: bool) -> None:
+    """Remove the published files, manifest first."""
+    run = session.invocation.run
+    if run is None:
+        return
+    for name in (MANIFEST_FILE, *PAYLOADS):
+        _say(run.root / name, dryrun)
+    if not dryrun:
+        _locked(session, lambda: withdraw(run.root))
+        session.tree.pointer(session.invocation.ck, "publish").unlink(missing_ok=True)
+
+
+def _locked(session: Session, action: Callable[[], None]) -> None:
+    """Run `action` under the build lock; a refusal is printed and ends doit with status 1."""
+    lock = Lock(session.tree.lock, "another BFCL process is using this project's build directory")
+    try:
+        lock.acquire()
+        try:
+            action()
+        finally:
+            lock.release()
+    except BfclError as error:
+        print_problems(error)
+        sys.exit(1)
+
+
+def _clean_stage(session: Session, stage: str, dryrun: bool) -> None:
+    path = session.tree.pointer(session.invocation.ck, stage)
+    for fp in _pointed(path):
+        _say(session.tree.entry(fp), dryrun)
+        if not dryrun:
+            session.store.remove(fp)
+    if path.exists():
+        _say(path, dryrun)
+        if not dryrun:
+            path.unlink()
+    run = session.invocation.run
+    if run is None:
+        return
+    names = [name for name in _artifacts(stage) if (run.stage_cache / name).exists()]
+    for name in names:
+        _say(run.stage_cache / name, dryrun)
+    if names and not dryrun:
+        Views(run.stage_cache).remove(names)
+
+
+def _pointed(path: Path) -> list[str]:
+    try:
+        pointer = read_pointer(path)
+    except BfclError:
+        return []
+    return [pointer.fp, *(shard.fp for shard in pointer.shards)] if pointer is not None else []
+
+
+def _artifacts(stage: str) -> list[str]:
+    if stage == "prepare":
+        written = {name for one in STAGES for name in one.writes}
+        files = [relative.removeprefix("stage_cache/") for relative in STAGE_ARTIFACTS.values()]
+        return [name for name in files if name not in written]
+    return [name for one in STAGES if one.name == stage for name in one.writes]
+
+
+def _say(path: Path, dryrun: bool) -> None:
+    if path.exists():
+        sys.stdout.write(f"{'would remove' if dryrun else 'removing'} {path}\n")

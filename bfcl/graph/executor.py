@@ -1,0 +1,85 @@
+"""Who computes shards: one interface, so that the same shards run here or elsewhere. Rule: spec README, ruling 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol
+
+from bfcl.graph.shards import Chunk
+from bfcl.records.template import Template
+
+GROUP_TASKS = 256
+"""Tasks handed over at once: enough to keep the workers busy between two answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One shard to compute. `rows` maps an upstream stage to its lines for this shard."""
+
+    number: int
+    """Position among the stage's shards."""
+    template: Template
+    chunk: Chunk
+    rows: dict[str, list[bytes]]
+
+    @property
+    def tasks(self) -> int:
+        return self.chunk.stop - self.chunk.start
+
+
+Compute = Callable[[Sequence[Job]], list[list[bytes]]]
+"""Jobs to their rows, in order."""
+
+
+class Executor(Protocol):
+    """Runs jobs in groups and yields each job's rows as they are done, in no particular order."""
+
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]: ...
+
+
+class SerialExecutor:
+    """One group after another in this thread: for stages that only compute."""
+
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]:
+        for group in grouped(jobs):
+            yield from zip(group, compute(group), strict=True)
+
+
+class OverlappingExecutor:
+    """`width` groups at once in threads: while one group's rows are judged and stored, the oracle runs the next."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]:
+        groups = grouped(jobs)
+        running: dict[Future[list[list[bytes]]], list[Job]] = {}
+        with ThreadPoolExecutor(self._width, thread_name_prefix="shards") as pool:
+            try:
+                while True:
+                    while len(running) < self._width and (group := next(groups, None)) is not None:
+                        running[pool.submit(compute, group)] = group
+                    if not running:
+                        return
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from zip(running.pop(future), future.result(), strict=True)
+            finally:
+                for future in running:
+                    future.cancel()
+
+
+def grouped(jobs: Iterator[Job]) -> Iterator[list[Job]]:
+    """Consecutive jobs with at least GROUP_TASKS tasks together, the last group excepted."""
+    group: list[Job] = []
+    tasks = 0
+    for job in jobs:
+        group.append(job)
+        tasks += job.tasks
+        if tasks >= GROUP_TASKS:
+            yield group
+            group, tasks = [], 0
+    if group:
+        yield group

@@ -1,0 +1,39 @@
+"""How many tasks came through each stage, and why the others did not. Rule: generation.md §11.9."""
+
+from __future__ import annotations
+
+from bfcl.graph.runner import entry_of
+from bfcl.graph.session import Session
+from bfcl.graph.unsharded import Summary, read_summary
+
+
+def funnel_lines(session: Session) -> list[str]:
+    """The funnel of a run that did something, else one line saying so; last the path of the published table."""
+    run = session.invocation.run
+    assert run is not None
+    if session.noop:
+        return ["up to date: nothing changed since this release was published", str(run.benchmark)]
+    summary = read_summary(entry_of(session, session.result("final_output")))
+    computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
+    hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
+    return [*_table(summary), f"shards: {computed} computed, {hits} taken from the store", str(run.benchmark)]
+
+
+def _table(summary: Summary) -> list[str]:
+    tally, reasons = summary.tally, summary.reasons
+    rows = [
+        ("expanded", tally.expanded, ""),
+        ("wording accepted", tally.surface_passed, _largest(reasons.get("render", {}))),
+        ("trace derived", tally.trace_derived, _largest(reasons.get("expected_trace", {}))),
+        ("schema valid", tally.schema_passed, ""),
+        ("replay valid", tally.replay_passed, _largest(reasons.get("executable_replay", {}))),
+        ("published", tally.published, ""),
+    ]
+    return [f"{name:<18}{count:>9,}{note}" for name, count, note in rows]
+
+
+def _largest(reasons: dict[str, int]) -> str:
+    if not reasons:
+        return ""
+    reason, count = min(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return f"   dropped most: {reason} {count:,}"

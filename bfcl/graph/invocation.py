@@ -1,0 +1,144 @@
+"""What is known when doit loads: project, variables, configuration as read, and the files it points at.
+
+Cheap by design: people run `doit list` all day. Nothing here refuses; trouble is kept for the `config` task.
+Rule: generation.md §9.3.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfcl.canonical import Json
+from bfcl.config.identity import portable, portable_without_stage
+from bfcl.config.load import read_config
+from bfcl.config.model import Stage
+from bfcl.config.paths import PATH_KEYS, resolve
+from bfcl.digest import blake3_file, blake3_json
+from bfcl.errors import BfclError
+from bfcl.graph.host import pyarrow_version, python_minor
+from bfcl.graph.layout import BuildTree, RunTree
+from bfcl.graph.sources import package_digest
+from bfcl.located import parse_yaml
+
+DEFAULT_CONFIG = "configs/tiny.yaml"
+PUBLICATION_CONTRACT = "bfcl-publication/1"
+_UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One doit command line, before anything ran."""
+
+    project: Path
+    given: Mapping[str, str]
+    """Variables as given."""
+    config_path: Path
+    raw: Mapping[str, Json]
+    """The configuration as read; empty where it could not be."""
+    trouble: BfclError | None
+    """Why the configuration could not be read."""
+
+    @property
+    def tree(self) -> BuildTree:
+        return BuildTree(self.project)
+
+    @property
+    def ck(self) -> str:
+        """Names this configuration's pointers: 16 hex digits of BLAKE3 of its portable form without `stage`."""
+        if self.trouble is not None:
+            return _UNREADABLE
+        plain = portable_without_stage(self.raw, config_path=self.config_path, project=self.project)
+        return blake3_json(plain)[:16]
+
+    @property
+    def run(self) -> RunTree | None:
+        """The run tree the configuration names, None where it names none."""
+        output = resolve(self.raw.get("output_dir"), self.config_path.parent)
+        name = self.raw.get("expt_name")
+        if output is None or not isinstance(name, str) or not name:
+            return None
+        return RunTree(output / name)
+
+    def pack_files(self) -> dict[str, Path]:
+        """Regular files the pack is made of: relative name below its root, `declared/<path>` for those outside."""
+        root = self._pack_root()
+        if root is None or not root.is_dir():
+            return {}
+        files: dict[str, Path] = {}
+        for folder, folders, names in os.walk(root):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(folder) / name
+                if path.is_file() and not path.is_symlink():
+                    files[f"tree/{path.relative_to(root).as_posix()}"] = path
+        for path in self._declared_outside(root):
+            files[f"declared/{os.path.relpath(path, root)}"] = path
+        return files
+
+    def publication_key(self, stage: Stage) -> str:
+        """BLAKE3 over the root inputs of a release, all known before any stage runs. Rule: generation.md §9.5."""
+        samples = self._samples()
+        return blake3_json(
+            {
+                "contract": PUBLICATION_CONTRACT,
+                "config": portable(self.raw, config_path=self.config_path, project=self.project, stage=stage),
+                "pack": {name: blake3_file(path) for name, path in self.pack_files().items()},
+                "package": package_digest(),
+                "python": python_minor(),
+                "pyarrow": pyarrow_version(),
+                "reference_samples": blake3_file(samples) if samples is not None and samples.is_file() else None,
+            }
+        )
+
+    def _at(self, key: tuple[str, ...]) -> Json:
+        value: Json = self.raw
+        for part in key:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
+    def _pack_root(self) -> Path | None:
+        manifest = resolve(self._at(("oracle_pack", "manifest_path")), self.config_path.parent)
+        return None if manifest is None else manifest.parent
+
+    def _samples(self) -> Path | None:
+        return resolve(self._at(("reference_benchmark", "samples_path")), self.config_path.parent)
+
+    def _declared_outside(self, root: Path) -> list[Path]:
+        """Existing files that configuration or manifest name outside the pack root."""
+        base = self.config_path.parent
+        named = [resolve(self._at(key), base) for key in PATH_KEYS if key[0] == "oracle_pack"]
+        manifest = named[0]
+        if manifest is not None and manifest.is_file():
+            named += _named_by_manifest(manifest, root)
+        outside = {path for path in named if path is not None and root not in path.parents and path.is_file()}
+        return sorted(outside)
+
+
+def _named_by_manifest(manifest: Path, root: Path) -> list[Path | None]:
+    try:
+        value = parse_yaml(manifest.read_bytes(), path=str(manifest), code="pack_parse_error").value
+    except (BfclError, OSError):
+        return []
+    if not isinstance(value, Mapping):
+        return []
+    paths = value.get("paths")
+    named = list(paths.values()) if isinstance(paths, Mapping) else []
+    return [resolve(one, root) for one in [*named, value.get("system_prompt_path")]]
+
+
+def invocation(project: Path, directory: Path, given: Mapping[str, str]) -> Invocation:
+    """Read what a command line names; `config=` resolves against `directory`, the shell's own."""
+    named = given.get("config")
+    path = Path(os.path.realpath(project / DEFAULT_CONFIG if named is None else directory / named))
+    raw: Mapping[str, Json] = {}
+    trouble: BfclError | None = None
+    try:
+        value = read_config(path, project=project).value
+        if isinstance(value, Mapping):
+            raw = value
+    except BfclError as error:
+        trouble = error
+    return Invocation(project=project, given=dict(given), config_path=path, raw=raw, trouble=trouble)

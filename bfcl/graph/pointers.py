@@ -1,0 +1,110 @@
+"""Pointers: small files naming a stage's result. They are doit's targets and the stages' only messages to each other.
+
+An unchanged pointer stops the wave. Rule: generation.md §9.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bfcl.canonical import Json, readable_json
+from bfcl.digest import Fingerprint
+from bfcl.files import write_atomic
+from bfcl.graph.store import Entry, tampered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One shard's result: its address, the BLAKE3 of its rows file, its number of rows."""
+
+    label: str
+    """`<template_id>`, or `<template_id>/<n>` for chunk n of a large template."""
+    fp: Fingerprint
+    digest: Fingerprint
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """The result of one stage. `shards` keep template order."""
+
+    stage: str
+    fp: Fingerprint
+    record_digest: Fingerprint
+    shards: tuple[Shard, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "stage": self.stage,
+            "fp": self.fp,
+            "record_digest": self.record_digest,
+            "shards": [
+                {"label": shard.label, "fp": shard.fp, "digest": shard.digest, "rows": shard.rows}
+                for shard in self.shards
+            ],
+        }
+
+    def check(self, entry: Entry) -> None:
+        """Refuse a pointer that disagrees with the entry it names."""
+        if entry.record_digest != self.record_digest:
+            raise tampered(f"refs/{self.stage}.json", f"disagrees with build/{self.fp}/record.json")
+
+
+def write_pointer(path: Path, pointer: Pointer) -> None:
+    """Write it, or leave the file alone where it already says the same, so that nothing downstream wakes up."""
+    data = readable_json(pointer.to_json())
+    if path.is_file() and path.read_bytes() == data:
+        return
+    write_atomic(path, data)
+
+
+def read_pointer(path: Path) -> Pointer | None:
+    """The pointer at `path`, None where there is none. Raises DriftError `build_cache_tampered` where unreadable."""
+    try:
+        value = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        raise tampered(_shown(path), "is not a pointer") from None
+    try:
+        return _parse(value)
+    except (KeyError, TypeError, AttributeError):
+        raise tampered(_shown(path), "is not a pointer") from None
+
+
+def write_publication(path: Path, manifest: Fingerprint) -> None:
+    """Record which manifest this configuration published last."""
+    write_atomic(path, readable_json({"stage": "publish", "manifest": manifest}))
+
+
+def read_publication(path: Path) -> str | None:
+    """BLAKE3 of the manifest published last, None where that is unknown."""
+    try:
+        return str(json.loads(path.read_bytes())["manifest"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _parse(value: Mapping[str, Any]) -> Pointer:
+    return Pointer(
+        stage=str(value["stage"]),
+        fp=Fingerprint(str(value["fp"])),
+        record_digest=Fingerprint(str(value["record_digest"])),
+        shards=tuple(
+            Shard(
+                label=str(shard["label"]),
+                fp=Fingerprint(str(shard["fp"])),
+                digest=Fingerprint(str(shard["digest"])),
+                rows=int(shard["rows"]),
+            )
+            for shard in value["shards"]
+        ),
+    )
+
+
+def _shown(path: Path) -> str:
+    return f"build/refs/{path.parent.name}/{path.name}"

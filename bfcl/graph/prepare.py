@@ -1,0 +1,91 @@
+"""Stage 1 and the gate: load and normalise the pack, validate it, let only Gold pass. Rule: generation.md §3."""
+
+from __future__ import annotations
+
+import sys
+
+from bfcl.canonical import Json
+from bfcl.checks.report import report
+from bfcl.errors import DriftError, PackError, raise_all
+from bfcl.files import write_synced
+from bfcl.graph.begin import describes_inputs
+from bfcl.graph.pointers import Pointer, write_pointer
+from bfcl.graph.publish import withdraw
+from bfcl.graph.session import Session
+from bfcl.graph.sources import code_digest
+from bfcl.graph.store import Key
+from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line
+from bfcl.pack.fingerprint import drift, read_entries
+from bfcl.pack.normalise import normalised
+
+
+def prepare(session: Session) -> None:
+    """Withdraw the old publication, load and normalise the pack, run every check, write the report.
+
+    A verdict below gold is printed, not refused. Raises: PackError, DriftError `pack_drift`.
+    """
+    session.views.check(session.artifact_names())
+    session.load_pack()
+    if session.command != "prepare" or not _stays(session):
+        withdraw(session.run.root)
+    _store_normalised(session)
+    verdict = session.validate()
+    session.views.write("oracle_validation_report.json", report(session.pack, session.config, verdict))
+    check_drift(session)
+    if session.command == "prepare":
+        stream = sys.__stdout__
+        if stream is not None:
+            stream.write(f"{verdict_line(verdict, str(session.run.report))}\n")
+            for problem in finding_problems(session.pack, verdict):
+                stream.write(f"{problem}\n")
+            stream.flush()
+
+
+def gate(session: Session) -> None:
+    """Raise GateError `non_gold_pack` unless this very invocation found the pack Gold. Rule: spec README, ruling 4."""
+    if session.verdict is None:
+        raise AssertionError("the prepare task has not run in this process")
+    require_gold(session.pack, session.verdict)
+
+
+def _stays(session: Session) -> bool:
+    """`doit prepare` leaves a publication alone that is of today's inputs, whichever command made it."""
+    keys = [session.invocation.publication_key("generate"), session.invocation.publication_key("all")]
+    return describes_inputs(session.run.root, keys)
+
+
+def check_drift(session: Session) -> None:
+    """Raise DriftError `pack_drift` naming what moved in the pack since it was loaded."""
+    pack = session.pack
+    try:
+        now = read_entries(pack.root, {role: file.path for role, file in pack.files.items()})
+    except PackError as error:
+        raise DriftError(error.problems) from None
+    raise_all(DriftError, drift(pack.entries, now, {file.logical for file in pack.files.values()}))
+
+
+def _store_normalised(session: Session) -> None:
+    pack = session.pack
+    roles: dict[str, Json] = {role: file.origin for role, file in sorted(pack.files.items())}
+    key = Key(
+        stage="prepare",
+        shard=None,
+        code=code_digest("prepare"),
+        params={"origins": roles},
+        inputs={logical: str(digest) for logical, digest in pack.entries.items()},
+    )
+    entry = None if session.variables.rebuild else session.store.find(key.fp)
+    session.evidence.add("prepare", None, key.fp, "hit" if entry else "computed")
+    if entry is None:
+        with session.store.building(key) as directory:
+            for name, data in normalised(pack).items():
+                write_synced(directory / name, data)
+        entry = session.store.find(key.fp)
+    assert entry is not None
+    session.views.copy({name: entry.file(name) for name in entry.files})
+    pointer = Pointer(stage="prepare", fp=entry.fp, record_digest=entry.record_digest)
+    write_pointer(session.tree.pointer(session.invocation.ck, "prepare"), pointer)
+    view = session.store.find(session.oracle_view)
+    assert view is not None
+    pointer = Pointer(stage="oracle_view", fp=view.fp, record_digest=view.record_digest)
+    write_pointer(session.tree.pointer(session.invocation.ck, "oracle_view"), pointer)

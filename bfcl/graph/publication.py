@@ -1,0 +1,139 @@
+"""The last task: put the verified rows in place and commit them with the manifest. Rule: generation.md §6."""
+
+from __future__ import annotations
+
+import json
+import platform
+import secrets
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bfcl.canonical import Json, readable_json
+from bfcl.config.identity import generation_config_hash, portable_path, resolved_config_hash
+from bfcl.digest import Digest, blake3_file, sha256_file
+from bfcl.errors import DriftError, Problem
+from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
+from bfcl.graph.pointers import write_publication
+from bfcl.graph.prepare import check_drift
+from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
+from bfcl.graph.runner import FACTS, entry_of
+from bfcl.graph.session import Session
+from bfcl.graph.unsharded import Summary, read_plan, read_summary
+from bfcl.stages import STAGES
+from bfcl.stages.run_manifest import (
+    PUBLISHED_FILE,
+    RAW_FILE,
+    STAGE_ARTIFACTS,
+    ManifestInputs,
+    Runtime,
+    run_id,
+    run_manifest,
+)
+from bfcl.stages.wording import prompt_bundle_hash
+
+BUILD_CONTRACT = "bfcl-build/1"
+
+
+def run_publish(session: Session) -> None:
+    """Stage, verify, check for drift, commit; manifest last.
+
+    Raises: DriftError `pack_drift`, `build_cache_tampered`; StageError `storage_failed`, `release_rows_disagree`.
+    """
+    entry = entry_of(session, session.result("final_output"))
+    summary = read_summary(entry)
+
+    def fill(staging: Path) -> StagedTables:
+        for name in (RAW_FILE, PUBLISHED_FILE):
+            shutil.copyfile(entry.file(name), staging / name)
+            (staging / name).chmod(0o644)
+        return summary.tables
+
+    def recheck() -> None:
+        check_drift(session)
+        if session.invocation.publication_key(session.release_stage) != session.publication_key:
+            raise DriftError(
+                Problem(
+                    code="pack_drift",
+                    subject="inputs",
+                    message="configuration, pack or the program changed while the run was going on",
+                    fix="run the same command again",
+                )
+            )
+
+    request = ReleaseRequest(
+        plan=read_plan(entry),
+        fill=fill,
+        recheck=recheck,
+        manifest=lambda tables: readable_json(_manifest(session, summary, tables)),
+    )
+    publish(session.run.root, request)
+    write_publication(session.tree.pointer(session.invocation.ck, "publish"), blake3_file(session.run.manifest))
+
+
+def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[str, Json]:
+    loaded, stage = session.loaded, session.release_stage
+    assert session.verdict is not None
+    prompt = session.wording.system_prompt
+    now = datetime.now(UTC)
+    reference = session.config.reference_benchmark
+    return run_manifest(
+        ManifestInputs(
+            run_id=run_id(session.config.expt_name, now, session.wording.system_prompt_id, secrets.token_hex(16)),
+            created_at=now.isoformat(),
+            pipeline_version=pipeline_version(),
+            generation_config_hash=generation_config_hash(loaded, stage),
+            resolved_config_hash=resolved_config_hash(loaded, stage),
+            runtime=_runtime(session),
+            config=session.config,
+            reference_samples=portable_path(loaded, reference.samples_path) if reference else None,
+            pack=session.pack,
+            tier=session.verdict.tier,
+            prompt_bundle_hash=prompt_bundle_hash(prompt),
+            tally=summary.tally,
+            raw=tables.raw,
+            published=tables.published,
+            artifacts=_artifacts(session),
+            build=_build(session),
+        )
+    )
+
+
+def _artifacts(session: Session) -> dict[str, Digest]:
+    """SHA-256 of every stage artifact, each first checked to be what its stage put there."""
+    session.views.check(session.artifact_names())
+    return {name: sha256_file(session.run.root / relative) for name, relative in STAGE_ARTIFACTS.items()}
+
+
+def _runtime(session: Session) -> Runtime:
+    sha, dirty = revision()
+    return Runtime(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        machine=platform.machine(),
+        pyarrow=pyarrow_version(),
+        isolation=session.oracle.isolation(),
+        pipeline_git_sha=sha,
+        pipeline_git_dirty=dirty,
+        pipeline_source_hash=source_hash(),
+        dependency_lock_hash=dependency_lock_hash(),
+    )
+
+
+def _build(session: Session) -> dict[str, Json]:
+    """Which stored results the release is made of; no hit counts, so it does not depend on cache luck."""
+    stages: dict[str, Json] = {}
+    for name in ("prepare", *(stage.name for stage in STAGES)):
+        pointer = session.result(name)
+        shards: dict[str, Json] = {shard.label: shard.fp for shard in pointer.shards}
+        stages[name] = {"fp": pointer.fp, "shards": shards, **_rows_digests(session, name)}
+    return {"contract": BUILD_CONTRACT, "publication_key": session.publication_key, "stages": stages}
+
+
+def _rows_digests(session: Session, name: str) -> dict[str, Json]:
+    entry = entry_of(session, session.result(name))
+    if FACTS not in entry.files:
+        return {}
+    facts: Mapping[str, Json] = json.loads(entry.file(FACTS).read_bytes())
+    return {"tables": facts}

@@ -1,0 +1,246 @@
+"""How a stage runs: look every shard up, compute the misses, merge in task order, write the pointer last.
+
+Stages are pure; this module alone reads their inputs and writes what they return. Rule: generation.md §9.2, §9.3.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfcl.canonical import Json, canonical_json
+from bfcl.errors import Problem, StageError, raise_all
+from bfcl.files import sync_dir, write_synced
+from bfcl.graph.compute import COMPUTE
+from bfcl.graph.executor import Executor, Job, OverlappingExecutor, SerialExecutor
+from bfcl.graph.keys import merge_key
+from bfcl.graph.pointers import Pointer, Shard, write_pointer
+from bfcl.graph.progress import Progress
+from bfcl.graph.session import Session
+from bfcl.graph.shards import ROWS_FILE, Chunk, Order, RowReader, chunks, join_rows, split_rows, template_of
+from bfcl.graph.store import Entry, Key, tampered
+from bfcl.records.ids import TemplateId
+from bfcl.stages import Stage
+from bfcl.stages.expand import allocate, pool_size
+from bfcl.stages.expected_trace import starved
+from bfcl.tables.codec import TRACES
+from bfcl.tables.parquet import TableWriter
+
+FACTS = "facts.json"
+"""Beside each table: its rows and rows digest."""
+ORDER = "order.json"
+ORACLE_STAGES = frozenset({"executable_replay"})
+"""Stages whose shards wait for the oracle rather than for this process."""
+
+_TASK_ID = re.compile(rb'"task_id":("(?:[^"\\]|\\.)*")')
+_DROPPED = re.compile(rb'"(?:accepted|derived|valid)":false')
+
+
+def run_sharded(session: Session, stage: Stage) -> None:
+    """Bring one sharded stage up to date and show its table in `stage_cache/`.
+
+    Raises: StageError, OracleError, DriftError as its stage function and the store do.
+    """
+    session.views.check(stage.writes)
+    plan = _plan(session, stage)
+    shards = _shards(session, stage, plan)
+    pointer = _merge(session, stage, plan, shards)
+    entry = entry_of(session, pointer)
+    session.views.copy({name: entry.file(name) for name in stage.writes})
+    write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """Chunks in template order, and the task order where this stage decides it."""
+
+    chunks: tuple[Chunk, ...]
+    order: Order
+
+
+def _plan(session: Session, stage: Stage) -> _Planned:
+    if stage.name == "expand":
+        return _plan_expand(session)
+    upstream = session.result("expand")
+    found = []
+    done: Counter[str] = Counter()
+    for shard in upstream.shards:
+        template_id = TemplateId(template_of(shard.label))
+        start = done[template_id]
+        found.append(Chunk(template_id=template_id, label=shard.label, start=start, stop=start + shard.rows))
+        done[template_id] += shard.rows
+    return _Planned(chunks=tuple(found), order=session.order)
+
+
+def _plan_expand(session: Session) -> _Planned:
+    context, templates = session.context, session.templates
+    sizes = {
+        TemplateId(key): pool_size(template, context.sources, context.expand) for key, template in templates.items()
+    }
+    allocated = allocate(list(templates.values()), sizes, context.expand.limit)
+    ids = tuple(sizes)
+    position = {template_id: index for index, template_id in enumerate(ids)}
+    taken = Counter(template_id for template_id, _ in allocated)
+    return _Planned(
+        chunks=tuple(chunk for template_id in ids for chunk in chunks(template_id, taken[template_id])),
+        order=Order(template_ids=ids, sequence=[position[template_id] for template_id, _ in allocated]),
+    )
+
+
+# --- shards -------------------------------------------------------------------------------------------------------
+
+
+def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]:
+    """Every chunk's result: looked up where it is stored, computed and stored where it is not."""
+    upstream = {name: {shard.label: shard for shard in session.result(name).shards} for name in stage.reads}
+    keys: list[Key] = []
+    for chunk in plan.chunks:
+        rows = {name: shards[chunk.label].digest for name, shards in upstream.items()}
+        keys.append(session.keys.shard(stage.name, session.templates[chunk.template_id], chunk, rows))
+    fresh = session.variables.rebuild or (session.variables.replay_full and stage.name in ORACLE_STAGES)
+    found: dict[int, Shard] = {}
+    for number, (chunk, key) in enumerate(zip(plan.chunks, keys, strict=True)):
+        entry = None if fresh else session.store.find(key.fp)
+        if entry is not None:
+            found[number] = _shard(chunk, entry)
+            session.evidence.add(stage.name, chunk.label, key.fp, "hit")
+    missing = [number for number in range(len(keys)) if number not in found]
+    if missing:
+        jobs = (_job(session, number, plan.chunks[number], upstream) for number in missing)
+        found.update(_compute(session, stage, keys, jobs, sum(_tasks(plan.chunks[number]) for number in missing)))
+    return tuple(found[number] for number in range(len(keys)))
+
+
+def _compute(
+    session: Session, stage: Stage, keys: list[Key], jobs: Iterator[Job], tasks: int
+) -> Iterator[tuple[int, Shard]]:
+    executor: Executor = OverlappingExecutor(2) if stage.name in ORACLE_STAGES else SerialExecutor()
+    context = session.context
+    compute = COMPUTE[stage.name]
+    started = time.monotonic()
+    with Progress(stage.name, tasks) as progress:
+        for job, lines in executor.run(jobs, lambda group: compute(group, context)):
+            key = keys[job.number]
+            if len(lines) != job.tasks:
+                raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
+            entry = session.store.put(key, {ROWS_FILE: join_rows(lines)})
+            now = time.monotonic()
+            session.evidence.add(stage.name, job.chunk.label, key.fp, "computed", now - started)
+            started = now
+            progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
+            yield job.number, _shard(job.chunk, entry)
+    sync_dir(session.tree.root)
+
+
+def _job(session: Session, number: int, chunk: Chunk, upstream: Mapping[str, Mapping[str, Shard]]) -> Job:
+    rows = {name: _lines(session, shards[chunk.label]) for name, shards in upstream.items()}
+    return Job(number=number, template=session.templates[chunk.template_id], chunk=chunk, rows=rows)
+
+
+def _lines(session: Session, shard: Shard) -> list[bytes]:
+    entry = session.store.find(shard.fp)
+    if entry is None:
+        raise tampered(f"build/{shard.fp}", "vanished during the run")
+    return split_rows(entry.file(ROWS_FILE).read_bytes())
+
+
+def _shard(chunk: Chunk, entry: Entry) -> Shard:
+    return Shard(label=chunk.label, fp=entry.fp, digest=entry.files[ROWS_FILE], rows=_tasks(chunk))
+
+
+def _tasks(chunk: Chunk) -> int:
+    return chunk.stop - chunk.start
+
+
+# --- merge --------------------------------------------------------------------------------------------------------
+
+
+def _merge(session: Session, stage: Stage, plan: _Planned, shards: tuple[Shard, ...]) -> Pointer:
+    """The stage's table as an entry, and the pointer that names it with all shards."""
+    inputs = {"order": session.result("expand").fp} if stage.name != "expand" else {}
+    params: dict[str, Json] = {"sequence": plan.order.digest} if stage.name == "expand" else {}
+    key = merge_key(stage.name, "merge", shards, inputs, params)
+    entry = None if session.variables.rebuild else session.store.find(key.fp)
+    session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
+    if entry is None:
+        with session.store.building(key) as directory:
+            _write_table(session, stage, plan, shards, directory)
+        entry = session.store.find(key.fp)
+    if entry is None:
+        raise AssertionError("a merge vanished right after it was stored")
+    return Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest, shards=shards)
+
+
+def _write_table(session: Session, stage: Stage, plan: _Planned, shards: tuple[Shard, ...], directory: Path) -> None:
+    (name,) = stage.writes
+    check = _Watch(stage.name)
+    with TableWriter(directory / name, Path(name).stem) as writer:
+        for batch in RowReader(session.store, stage.name, shards, plan.order).batches():
+            check.see(batch)
+            writer.write(batch)
+        info = writer.close()
+    check.finish(session, shards)
+    write_synced(directory / FACTS, canonical_json({name: info._asdict()}))
+    if stage.name == "expand":
+        write_synced(directory / ORDER, plan.order.to_bytes())
+
+
+class _Watch:
+    """Faults that only the whole stage shows: duplicate task ids, a template that lost every trace."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+        self._ids: set[bytes] = set()
+        self._twice: list[str] = []
+
+    def see(self, batch: list[bytes]) -> None:
+        if self._stage != "expand":
+            return
+        for line in batch:
+            found = _TASK_ID.search(line)
+            if found is None:
+                continue
+            if found[1] in self._ids:
+                self._twice.append(found[1].decode())
+            self._ids.add(found[1])
+
+    def finish(self, session: Session, shards: tuple[Shard, ...]) -> None:
+        raise_all(StageError, [_duplicate(task_id) for task_id in self._twice])
+        if self._stage == "expected_trace":
+            raise_all(StageError, list(_starved(session, shards)))
+
+
+def _duplicate(task_id: str) -> Problem:
+    return Problem(
+        code="duplicate_task_id",
+        subject=task_id.strip('"'),
+        message="two bindings give this id, so a slot offers the same value twice",
+        fix="remove the repeated value from the slot's source",
+    )
+
+
+def _starved(session: Session, shards: tuple[Shard, ...]) -> Iterator[Problem]:
+    by_template: dict[TemplateId, list[Shard]] = {}
+    for shard in shards:
+        by_template.setdefault(TemplateId(template_of(shard.label)), []).append(shard)
+    for template_id, own in by_template.items():
+        lines: list[bytes] = []
+        for shard in own:
+            lines += _lines(session, shard)
+            if any(b'"derived":true' in line for line in lines):
+                break
+        else:
+            yield from starved(template_id, [TRACES.decode(line) for line in lines])
+
+
+def entry_of(session: Session, pointer: Pointer) -> Entry:
+    """The verified entry a pointer names. Raises DriftError `build_cache_tampered`."""
+    entry = session.store.find(pointer.fp)
+    if entry is None:
+        raise tampered(f"build/{pointer.fp}", "vanished during the run")
+    pointer.check(entry)
+    return entry

@@ -1,0 +1,94 @@
+"""Which of our own code a result depends on: the `code` part of a store key. Rule: generation.md §9.2.
+
+Each kind of result names its root modules; the rest follows from their imports, read as text because this happens in
+every run. A test compares it with the syntax tree's imports.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bfcl.digest import Fingerprint, blake3_file, blake3_json
+
+PACKAGE: Final = Path(__file__).resolve().parent.parent
+
+STARTER: Final = PACKAGE / "cli" / "starter"
+
+CONTRACT_VERSION: Final = "1"
+"""Raised when the meaning of stored rows changes without a source change."""
+
+_ORACLE: Final = ("bfcl.oracle.worker", "bfcl.oracle.child")
+
+ROOTS: Final[dict[str, tuple[str, ...]]] = {
+    "prepare": ("bfcl.pack.normalise",),
+    "oracle_view": ("bfcl.graph.view",),
+    "reference_profile": ("bfcl.stages.reference_profile", "bfcl.tables.parquet"),
+    "expand": ("bfcl.stages.expand", "bfcl.tables.codec"),
+    "state_machine": ("bfcl.stages.state_machine", "bfcl.tables.codec"),
+    "render": ("bfcl.stages.render", "bfcl.stages.state_machine", "bfcl.tables.codec"),
+    "expected_trace": ("bfcl.stages.expected_trace", "bfcl.stages.state_machine", "bfcl.tables.codec", *_ORACLE),
+    "schema_validation": ("bfcl.stages.schema_validation", "bfcl.stages.state_machine", "bfcl.tables.codec"),
+    "executable_replay": ("bfcl.stages.executable_replay", "bfcl.tables.codec", *_ORACLE),
+    "merge": ("bfcl.tables.parquet",),
+    "final_output": ("bfcl.stages.final_output", "bfcl.tables.benchmark", "bfcl.tables.codec"),
+}
+"""The modules each kind of result is made by."""
+
+_IMPORT = re.compile(r"^(?:from (bfcl[\w.]*) import (\([^)]*\)|[^\n]*)|import (bfcl[\w.]*))", re.MULTILINE)
+_NAME = re.compile(r"(\w+)(?: as \w+)?")
+
+
+@functools.cache
+def code_digest(kind: str) -> Fingerprint:
+    """BLAKE3 over the contract version and every module that a kind of result depends on."""
+    digests = {name: blake3_file(_path(name)) for name in closure(ROOTS[kind])}
+    return blake3_json({"version": CONTRACT_VERSION, "modules": digests})
+
+
+@functools.cache
+def package_digest() -> Fingerprint:
+    """BLAKE3 over every source and schema file of the package: part of the publication key."""
+    return blake3_json({path.relative_to(PACKAGE).as_posix(): blake3_file(path) for path in package_files()})
+
+
+def package_files() -> list[Path]:
+    """Sources and schemas, sorted; not the starter project that only an installed package carries."""
+    found = (path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".json"))
+    return sorted(path for path in found if STARTER not in path.parents)
+
+
+def closure(roots: tuple[str, ...]) -> list[str]:
+    """The roots and all own modules they import, directly or not; sorted."""
+    found: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += imported(module)
+    return sorted(found)
+
+
+@functools.cache
+def imported(module: str) -> tuple[str, ...]:
+    """The own modules one module imports; a name imported from a room's package is that room's module."""
+    return tuple(dict.fromkeys(_imports(_path(module).read_text(encoding="utf-8"))))
+
+
+def _imports(source: str) -> Iterator[str]:
+    for package, names, whole in _IMPORT.findall(source):
+        if whole:
+            yield whole
+            continue
+        for name in _NAME.findall(names.strip("()")):
+            inner = f"{package}.{name}"
+            yield inner if _path(inner).is_file() else package
+
+
+def _path(module: str) -> Path:
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,0 +1,259 @@
+"""The content-addressed store: immutable results under `build/<fp>/`, verified whenever they are used.
+
+An entry is a directory named by the BLAKE3 of its key; `record.json` holds the key and the digest of every file.
+Digests detect accident and casual edits, not a forger who recomputes them. Rule: generation.md §9.2, §9.6.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bfcl.canonical import Json, canonical_json
+from bfcl.digest import Fingerprint, blake3_file, blake3_json
+from bfcl.errors import DriftError, Problem
+from bfcl.files import storage, sync_dir, write_synced
+from bfcl.graph.layout import BuildTree
+
+RECORD_CONTRACT = "bfcl-build-record/1"
+KEY_CONTRACT = "bfcl-build/1"
+_RECORD = "record.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What a result depends on, and nothing else: never a path, time, host, user or thread count."""
+
+    stage: str
+    shard: str | None
+    code: str
+    params: Mapping[str, Json]
+    inputs: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "contract": KEY_CONTRACT,
+            "stage": self.stage,
+            "shard": self.shard,
+            "code": self.code,
+            "params": self.params,
+            "inputs": self.inputs,
+        }
+
+    @property
+    def fp(self) -> Fingerprint:
+        """The entry's address."""
+        return blake3_json(self.to_json())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A verified result. `files` maps a relative name to its BLAKE3."""
+
+    fp: Fingerprint
+    path: Path
+    record_digest: Fingerprint
+    key: Mapping[str, Json]
+    files: Mapping[str, Fingerprint]
+
+    def file(self, name: str) -> Path:
+        """The path of one of its files."""
+        if name not in self.files:
+            raise KeyError(name)
+        return self.path / name
+
+
+class Store:
+    """Entries below one `build/`. `rebuild` recomputes despite hits and compares."""
+
+    def __init__(self, tree: BuildTree, *, rebuild: bool = False) -> None:
+        self.tree = tree
+        self.rebuild = rebuild
+        self._verified: dict[str, Entry] = {}
+
+    def find(self, fp: str) -> Entry | None:
+        """The verified entry at `fp`, or None where it is wholly absent.
+
+        Raises: DriftError `build_cache_tampered` naming each file that is not what its record says.
+        """
+        known = self._verified.get(fp)
+        if known is not None:
+            return known
+        path = self.tree.entry(fp)
+        if not os.path.lexists(path):
+            return None
+        entry = _verify(path, fp, self._shown(path))
+        self._verified[fp] = entry
+        return entry
+
+    @contextmanager
+    def building(self, key: Key) -> Iterator[Path]:
+        """A private directory to fill; on a clean exit it becomes the entry of `key`.
+
+        Raises: DriftError `build_nondeterministic` where an entry of this key exists with other content;
+        StageError `storage_failed`.
+        """
+        temporary = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        with storage(self.tree.root):
+            temporary.mkdir(parents=True)
+        try:
+            with storage(self.tree.root):
+                yield temporary
+                self._commit(key, temporary)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def put(self, key: Key, files: Mapping[str, bytes]) -> Entry:
+        """Store small files under `key`."""
+        with self.building(key) as directory:
+            for name, data in files.items():
+                write_synced(directory / name, data)
+        entry = self.find(key.fp)
+        if entry is None:
+            raise AssertionError("an entry vanished right after it was stored")
+        return entry
+
+    def remove(self, fp: str) -> None:
+        """Delete one entry whole: renamed away first, so that it is never seen half deleted."""
+        self._verified.pop(fp, None)
+        path = self.tree.entry(fp)
+        grave = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        try:
+            path.rename(grave)
+        except FileNotFoundError:
+            return
+        if grave.is_symlink() or not grave.is_dir():
+            grave.unlink()
+        else:
+            shutil.rmtree(grave)
+
+    def sweep(self) -> None:
+        """Delete what killed processes left behind. Call under the build lock only."""
+        if self.tree.root.is_dir():
+            for path in self.tree.root.glob(".tmp-*"):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _commit(self, key: Key, directory: Path) -> None:
+        fp = key.fp
+        files: dict[str, Json] = {
+            name: {"blake3": blake3_file(directory / name), "size": (directory / name).stat().st_size}
+            for name in _listing(directory)
+        }
+        record: dict[str, Json] = {"contract": RECORD_CONTRACT, "fp": fp, "key": key.to_json(), "files": files}
+        record["record_digest"] = blake3_json(record)
+        destination = self.tree.entry(fp)
+        write_synced(directory / _RECORD, canonical_json(record) + b"\n")
+        sync_dir(directory)
+        try:
+            # A directory replaces only an empty one, so an entry that is there stays as it is.
+            directory.rename(destination)
+        except OSError:
+            present = self.find(fp)
+            if present is None:
+                raise
+            self._compare(present, files)
+
+    def _compare(self, present: Entry, files: Mapping[str, Json]) -> None:
+        fresh = {name: facts["blake3"] for name, facts in files.items() if isinstance(facts, Mapping)}
+        differing = sorted(name for name in fresh.keys() | present.files if fresh.get(name) != present.files.get(name))
+        if differing:
+            stage = present.key.get("stage")
+            shard = present.key.get("shard")
+            raise DriftError(
+                Problem(
+                    code="build_nondeterministic",
+                    subject=f"{stage}:{shard}" if shard else str(stage),
+                    message=f"computed again from the same inputs, {', '.join(differing)} of build/{present.fp} "
+                    "differs; the stored entry stays",
+                    fix="look for clock, environment or set order in what this stage runs, then `doit clean` it",
+                )
+            )
+
+    def _shown(self, path: Path) -> str:
+        return f"build/{path.name}"
+
+
+def _listing(directory: Path) -> list[str]:
+    """Relative POSIX names of the regular files below a directory, sorted. Raises on anything else (a symlink)."""
+    names: list[str] = []
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            names.append((Path(folder) / name).relative_to(directory).as_posix())
+    return sorted(names)
+
+
+def _verify(path: Path, fp: str, shown: str) -> Entry:
+    """Re-hash an entry against its record."""
+    record_path = path / _RECORD
+    try:
+        if path.is_symlink() or not stat.S_ISREG(os.lstat(record_path).st_mode):
+            raise tampered(f"{shown}/{_RECORD}", "is not a regular file")
+        record = json.loads(record_path.read_bytes())
+        digest = record.pop("record_digest")
+        key, files = record["key"], record["files"]
+        expected = {name: (facts["blake3"], facts["size"]) for name, facts in files.items()}
+        stated = record["fp"]
+    except FileNotFoundError:
+        raise tampered(f"{shown}/{_RECORD}", "is missing") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise tampered(f"{shown}/{_RECORD}", "is not a build record") from None
+    if blake3_json(record) != digest:
+        raise tampered(f"{shown}/{_RECORD}", "does not match its own digest")
+    if stated != fp or blake3_json(key) != fp:
+        raise tampered(f"{shown}/{_RECORD}", f"belongs to build/{blake3_json(key)}")
+    problems = _file_problems(path, expected, shown)
+    if problems:
+        raise DriftError(problems)
+    return Entry(
+        fp=Fingerprint(fp),
+        path=path,
+        record_digest=Fingerprint(digest),
+        key=key,
+        files={name: Fingerprint(facts[0]) for name, facts in expected.items()},
+    )
+
+
+def _file_problems(path: Path, expected: Mapping[str, tuple[str, int]], shown: str) -> list[Problem]:
+    problems: list[Problem] = []
+    present = dict(_walk(path))
+    for name in sorted(present.keys() - expected.keys() - {_RECORD}):
+        problems.extend(tampered(f"{shown}/{name}", "is not part of the entry").problems)
+    for name, (digest, _) in sorted(expected.items()):
+        kind = present.get(name)
+        if kind is None:
+            problems.extend(tampered(f"{shown}/{name}", "is missing").problems)
+        elif kind != "file":
+            problems.extend(tampered(f"{shown}/{name}", "is not a regular file").problems)
+        elif blake3_file(path / name) != digest:
+            problems.extend(tampered(f"{shown}/{name}", "has changed since it was stored").problems)
+    return problems
+
+
+def _walk(path: Path, prefix: str = "") -> Iterator[tuple[str, Literal["file", "other"]]]:
+    with os.scandir(path) as found:
+        for item in found:
+            name = prefix + item.name
+            if item.is_dir(follow_symlinks=False):
+                yield from _walk(Path(item.path), name + "/")
+            else:
+                yield name, "file" if item.is_file(follow_symlinks=False) else "other"
+
+
+def tampered(what: str, how: str, *, clean: str = "doit clean -a") -> DriftError:
+    """The refusal for stored bytes that are not what was stored; nothing is repaired silently."""
+    return DriftError(
+        Problem(
+            code="build_cache_tampered",
+            subject=what,
+            message=how,
+            fix=f"`{clean}` removes the stored results, the next run computes them again",
+        )
+    )

@@ -1,0 +1,191 @@
+"""The stages that are not cut into shards: the reference profile, and the assembly of the rows to publish."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bfcl.canonical import Json, canonical_json, readable_json
+from bfcl.config.identity import portable
+from bfcl.config.reference import reference_samples
+from bfcl.digest import Digest, blake3_json
+from bfcl.errors import StageError, raise_all
+from bfcl.files import write_synced
+from bfcl.graph.keys import merge_key
+from bfcl.graph.pointers import Pointer, write_pointer
+from bfcl.graph.publish import StagedTables, stage_release
+from bfcl.graph.runner import FACTS, entry_of
+from bfcl.graph.session import Session
+from bfcl.graph.shards import RowReader
+from bfcl.graph.store import Entry
+from bfcl.records.ids import TaskId, Tier
+from bfcl.records.task import Task
+from bfcl.stages import Stage
+from bfcl.stages.final_output import (
+    Decision,
+    PublicationPlan,
+    Tally,
+    assemble,
+    decide,
+    disagreements,
+    publication_plan,
+    row_context,
+    tally,
+)
+from bfcl.stages.reference_profile import profile, sample_rows
+from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkRow
+from bfcl.tables.codec import REPLAY_VERDICTS, SCHEMA_VERDICTS, SURFACES, TASKS, TRACES, encode_line
+from bfcl.tables.parquet import TableWriter
+
+SUMMARY = "summary.json"
+PLAN = "plan.json"
+BATCH = 1024
+_READ = ("expand", "render", "expected_trace", "schema_validation", "executable_replay")
+
+
+def run_reference_profile(session: Session, stage: Stage) -> None:
+    """Record the reference samples and the profile; without a profile role it is the documented disabled form."""
+    session.views.check(stage.writes)
+    samples = reference_samples(session.loaded)
+    benchmark = session.config.reference_benchmark
+    pin = Digest(benchmark.content_hash) if benchmark is not None else None
+    key = merge_key(stage.name, stage.name, (), {"samples": blake3_json({"pin": pin, "rows": samples})}, {})
+    entry = None if session.variables.rebuild else session.store.find(key.fp)
+    session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
+    if entry is None:
+        table, document = stage.writes
+        with session.store.building(key) as directory:
+            with TableWriter(directory / table, Path(table).stem) as writer:
+                writer.write([encode_line(row) for row in sample_rows(samples)])
+                info = writer.close()
+            write_synced(directory / document, readable_json(profile(samples, pin)))
+            write_synced(directory / FACTS, canonical_json({table: info._asdict()}))
+    _finish(session, stage, key.fp)
+
+
+class Summary(NamedTuple):
+    """What the final rows amount to: counts for the manifest, drop reasons for the funnel, both tables' facts."""
+
+    tally: Tally
+    reasons: dict[str, dict[str, int]]
+    """Stage to reason to number of rows."""
+    tables: StagedTables
+
+
+def run_final_output(session: Session, stage: Stage) -> None:
+    """Assemble both tables into a stored result, verified by reading them back.
+
+    Raises: StageError `no_replay_validated_rows`, `no_published_rows`, `stage_tables_disagree`.
+    """
+    invocation = session.invocation
+    tier = _tier(session)
+    config = portable(
+        invocation.raw, config_path=invocation.config_path, project=invocation.project, stage=session.release_stage
+    )
+    params: dict[str, Json] = {
+        "config": config,
+        "expt_name": session.config.expt_name,
+        "pack_fingerprint": session.pack.fingerprint,
+        "tier": tier,
+    }
+    inputs = {name: str(session.result(name).fp) for name in stage.reads}
+    key = merge_key(stage.name, stage.name, (), inputs, params)
+    entry = None if session.variables.rebuild else session.store.find(key.fp)
+    session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
+    if entry is None:
+        decisions = _decisions(session)
+        plan = publication_plan(decisions)
+        with session.store.building(key) as directory:
+            tables = stage_release(directory, plan, _row_batches(session, tier))
+            _write_summary(directory, decisions, plan, tables)
+    _finish(session, stage, key.fp)
+
+
+def read_summary(entry: Entry) -> Summary:
+    """The summary stored beside the final tables."""
+    value: dict[str, Any] = json.loads(entry.file(SUMMARY).read_bytes())
+    tables = StagedTables(BenchmarkInfo(**value["raw"]), BenchmarkInfo(**value["published"]))
+    return Summary(tally=Tally(**value["tally"]), reasons=value["reasons"], tables=tables)
+
+
+def read_plan(entry: Entry) -> PublicationPlan:
+    """The publication plan stored beside the final tables."""
+    value = json.loads(entry.file(PLAN).read_bytes())
+    return PublicationPlan(tuple(value["raw"]), tuple(value["published"]))
+
+
+def _tier(session: Session) -> Tier:
+    if session.verdict is None:
+        raise AssertionError("the gate has not run in this process")
+    return session.verdict.tier
+
+
+def _batches(session: Session) -> Iterator[tuple[list[bytes], ...]]:
+    """The five tables' lines in step, batch by batch."""
+    readers = [RowReader(session.store, name, session.result(name).shards, session.order) for name in _READ]
+    return zip(*(reader.batches(BATCH) for reader in readers), strict=True)
+
+
+def _decisions(session: Session) -> list[Decision]:
+    found: list[Decision] = []
+    for batch in _batches(session):
+        for lines in zip(*batch, strict=True):
+            task = TASKS.decode(lines[0])
+            surface, trace = SURFACES.decode(lines[1]), TRACES.decode(lines[2])
+            schema, replay = SCHEMA_VERDICTS.decode(lines[3]), REPLAY_VERDICTS.decode(lines[4])
+            _check_ids(task, surface.task_id, trace.task_id, schema.task_id, replay.task_id)
+            found.append(decide(task, surface, trace, schema, replay))
+    return found
+
+
+def _check_ids(task: Task, *others: str) -> None:
+    if any(other != task.task_id for other in others):
+        columns = {name: [TaskId(one)] for name, one in zip(_READ, (task.task_id, *others), strict=True)}
+        raise_all(StageError, disagreements(columns))
+
+
+def _row_batches(session: Session, tier: Tier) -> Iterator[list[BenchmarkRow]]:
+    context = row_context(session.config, session.pack, tier, session.wording.system_prompt)
+    for batch in _batches(session):
+        rows: list[BenchmarkRow] = []
+        for lines in zip(*batch, strict=True):
+            replay = REPLAY_VERDICTS.decode(lines[4])
+            if replay.valid:
+                task, surface = TASKS.decode(lines[0]), SURFACES.decode(lines[1])
+                rows.append(assemble(task, surface, TRACES.decode(lines[2]), replay, context))
+        yield rows
+
+
+def _write_summary(directory: Path, decisions: list[Decision], plan: PublicationPlan, tables: StagedTables) -> None:
+    reasons: dict[str, Counter[str]] = {
+        "expected_trace": Counter(),
+        "executable_replay": Counter(),
+        "render": Counter(),
+    }
+    for decision in decisions:
+        if decision.trace_drop_reason is not None:
+            reasons["expected_trace"][decision.trace_drop_reason] += 1
+        if decision.replay_reason is not None:
+            reasons["executable_replay"][decision.replay_reason] += 1
+        for guard in decision.guards:
+            reasons["render"][guard] += 1
+    summary: dict[str, Json] = {
+        "tally": tally(decisions)._asdict(),
+        "reasons": {stage: dict(counts) for stage, counts in reasons.items()},
+        "raw": tables.raw._asdict(),
+        "published": tables.published._asdict(),
+    }
+    write_synced(directory / SUMMARY, canonical_json(summary))
+    write_synced(directory / PLAN, canonical_json({"raw": plan.raw, "published": plan.published}))
+
+
+def _finish(session: Session, stage: Stage, fp: str) -> None:
+    entry = session.store.find(fp)
+    assert entry is not None
+    session.views.copy({name: entry.file(name) for name in stage.writes})
+    pointer = Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest)
+    entry_of(session, pointer)
+    write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)

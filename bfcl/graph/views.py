@@ -1,0 +1,101 @@
+"""`stage_cache/`: the readable copies of stored results, and whether somebody touched them.
+
+Every copy is recorded with its BLAKE3 before it is made; a file that is neither what stood there nor what was put
+there was edited by hand, and is refused rather than overwritten. Rule: generation.md §9.6.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from bfcl.canonical import readable_json
+from bfcl.digest import blake3_file, blake3_of
+from bfcl.errors import DriftError, Problem
+from bfcl.files import storage, sync_dir, sync_file, write_atomic
+
+_LEDGER = ".views.json"
+
+
+class Views:
+    """The copies in one `stage_cache/`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise DriftError `build_cache_tampered` for every named copy that is not what was put there."""
+        ledger = self._read()
+        problems = [
+            Problem(
+                code="build_cache_tampered",
+                subject=f"stage_cache/{name}",
+                message="has changed since it was written",
+                fix=f"delete {self.directory / name}; the next run writes it again",
+            )
+            for name in names
+            if name in ledger and self._digest(name) not in (None, *ledger[name])
+        ]
+        if problems:
+            raise DriftError(problems)
+
+    def copy(self, sources: Mapping[str, Path]) -> None:
+        """Make each named file a copy of its source, where it is not already."""
+        wanted = {name: blake3_file(path) for name, path in sources.items()}
+        stale = [name for name in wanted if self._digest(name) != wanted[name]]
+        self._announce(wanted)
+        for name in stale:
+            self._place(name, sources[name])
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a small file that no stored result holds (the validation report)."""
+        self._announce({name: blake3_of(data)})
+        write_atomic(self.directory / name, data)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove copies, and their entries in the ledger."""
+        ledger = self._read()
+        for name in names:
+            (self.directory / name).unlink(missing_ok=True)
+            ledger.pop(name, None)
+        if self.directory.is_dir():
+            self._write(ledger)
+
+    def _place(self, name: str, source: Path) -> None:
+        with storage(self.directory / name):
+            temporary = self.directory / f".{name}.{secrets.token_hex(6)}"
+            try:
+                shutil.copyfile(source, temporary)
+                temporary.chmod(0o644)
+                sync_file(temporary)
+                temporary.replace(self.directory / name)
+            finally:
+                temporary.unlink(missing_ok=True)
+            sync_dir(self.directory)
+
+    def _announce(self, wanted: Mapping[str, str]) -> None:
+        # Before the copies: a kill in between leaves either the old or the new bytes, and both are known.
+        ledger = self._read()
+        before = dict(ledger)
+        for name, digest in wanted.items():
+            present = self._digest(name)
+            ledger[name] = [digest] if present in (None, digest) else [present, digest]
+        if ledger != before:
+            self._write(ledger)
+
+    def _digest(self, name: str) -> str | None:
+        path = self.directory / name
+        return blake3_file(path) if path.is_file() else None
+
+    def _read(self) -> dict[str, list[str]]:
+        try:
+            value = json.loads((self.directory / _LEDGER).read_bytes())
+            return {str(name): [str(digest) for digest in digests] for name, digests in value.items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
+    def _write(self, ledger: Mapping[str, list[str]]) -> None:
+        write_atomic(self.directory / _LEDGER, readable_json(dict(ledger)))

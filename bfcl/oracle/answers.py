@@ -1,0 +1,118 @@
+"""What do requests and answers of a world mean in records of the protocol? The parent's side of `wire`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bfcl.canonical import canonical_json, canonical_text
+from bfcl.oracle import deadlines, wire
+from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Episode, EpisodeResult
+from bfcl.oracle.scratch import CALL
+from bfcl.records.verdict import AssertionOutcome
+
+_STATUSES = ("passed", "failed", "not_applicable", "error")
+DESCRIBE = b'{"kind":"describe"}'
+
+
+def request_of(episode: Episode) -> bytes:
+    """The request that asks a world for this episode."""
+    return canonical_json(
+        {
+            "kind": "episode",
+            "task_id": episode.task_id,
+            "seed": episode.seed,
+            "calls": [
+                (
+                    call.tool,
+                    call.turn_index,
+                    canonical_text(call.arguments),
+                    {name: (source.call, source.path) for name, source in call.from_results.items()},
+                )
+                for call in episode.calls
+            ],
+            "assertions": episode.assertions,
+            "task": None if episode.task is None else canonical_text(episode.task),
+            "observe": episode.observe,
+            "twice": episode.twice,
+        }
+    )
+
+
+def breakdown_answer(breakdown: Mapping[str, Any]) -> bytes:
+    """An answer that holds nothing but a breakdown, for episodes no world could answer."""
+    return wire.record(wire.BREAKDOWN, canonical_json(breakdown))
+
+
+def result_of(episode: Episode, answer: bytes) -> EpisodeResult:
+    """The result an answer holds. An answer that is none, say a forged one, reads as a crash."""
+    try:
+        passes: list[list[tuple[bytes, str]]] = [[]]
+        for kind, text in wire.records(answer):
+            if kind == wire.AGAIN:
+                passes.append([])
+            else:
+                passes[-1].append((kind, text.decode()))
+        again = _pass_of(episode, passes[1], None) if len(passes) > 1 else None
+        return _pass_of(episode, passes[0], again)
+    except (ValueError, KeyError, TypeError):
+        garbled = deadlines.breakdown("worker_crashed", "the process left an answer that cannot be read", CALL)
+        return EpisodeResult(results=(), arguments=(), states=(), assertions=(), breakdown=Breakdown(**garbled))
+
+
+def _pass_of(episode: Episode, records: Sequence[tuple[bytes, str]], again: EpisodeResult | None) -> EpisodeResult:
+    results: list[str] = []
+    arguments: list[str] = []
+    states: list[str] = []
+    assertions: list[AssertionOutcome] = []
+    breakdown, filled = None, None
+    for kind, text in records:
+        if kind == wire.RESULT:
+            planned = episode.calls[len(results)].arguments if len(results) < len(episode.calls) else {}
+            arguments.append(canonical_text(planned) if filled is None else filled)
+            results.append(text)
+            filled = None
+        elif kind == wire.ARGUMENTS:
+            filled = text
+        elif kind == wire.STATE:
+            states.append(text)
+        elif kind == wire.ASSERTION:
+            name, status, detail = json.loads(text)
+            if status not in _STATUSES:
+                raise ValueError(f"no such assertion status: {status!r}")
+            assertions.append(AssertionOutcome(name=name, status=status, detail=detail))
+        elif kind == wire.BREAKDOWN:
+            breakdown = Breakdown(**json.loads(text))
+        else:
+            raise ValueError(f"no such record: {kind!r}")
+    return EpisodeResult(
+        results=tuple(results),
+        arguments=tuple(arguments),
+        states=tuple(states),
+        assertions=tuple(assertions),
+        breakdown=breakdown,
+        again=again,
+    )
+
+
+def description_of(answer: bytes, imports: Mapping[str, Breakdown | None]) -> Description:
+    """The description an answer holds, with what the imports came to."""
+    told: dict[str, Any] = {"missing": [], "tools": None, "tools_breakdown": None, "assertions": []}
+    broken = None
+    for kind, text in wire.records(answer):
+        if kind == wire.DESCRIPTION:
+            told = json.loads(text)
+        elif kind == wire.BREAKDOWN:
+            broken = json.loads(text)
+    tools_breakdown = told["tools_breakdown"] or broken
+    return Description(
+        backend_breakdown=imports["backend"],
+        missing_callables=tuple(told["missing"]),
+        tools=None if told["tools"] is None else tuple(told["tools"]),
+        tools_breakdown=None if tools_breakdown is None else Breakdown(**tools_breakdown),
+        assertions_breakdown=imports["assertions"],
+        assertions=tuple(
+            AssertionInfo(name=name, signature_problem=problem, line=line) for name, problem, line in told["assertions"]
+        ),
+    )

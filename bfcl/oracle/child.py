@@ -1,0 +1,180 @@
+"""What does a fresh interpreter do to become a world? Run by path, never imported by the pipeline. Rule: pack.md §7.
+
+Its standard input brings the start order and then requests, its standard output takes reports and answers; both move to
+private descriptors before pack code runs, and the pack's own input is empty and its output discarded.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+_ADDED = _ROOT not in sys.path
+if _ADDED:
+    sys.path.insert(0, _ROOT)
+
+from bfcl.oracle import isolation, packcode, wire, zygote  # noqa: E402 - the path above finds it
+from bfcl.oracle.ambient import Guard  # noqa: E402
+from bfcl.oracle.deadlines import Limits  # noqa: E402
+from bfcl.oracle.episode import Stage  # noqa: E402
+from bfcl.oracle.exact import decode  # noqa: E402
+from bfcl.oracle.packcode import Locator  # noqa: E402
+from bfcl.oracle.scratch import Scratch  # noqa: E402
+
+if _ADDED:
+    sys.path.remove(_ROOT)
+
+
+def _import_time_machine() -> Any:
+    """The module that shifts the clock, without what only its test decorators need.
+
+    Every page of memory a world holds makes each fork dearer: what hangs on `unittest` and `inspect` is a fifth of it.
+    """
+    unittest = ModuleType("unittest")
+    unittest.TestCase = type("TestCase", (), {})  # type: ignore[attr-defined]
+    stand_ins: dict[str, Any] = {"unittest": unittest, "inspect": ModuleType("inspect")}
+    stand_ins.update(dict.fromkeys(("pytest", "dateutil", "dateutil.parser")))
+    absent = [name for name in stand_ins if name not in sys.modules]
+    sys.modules.update({name: stand_ins[name] for name in absent})
+    try:
+        import time_machine
+    finally:
+        for name in absent:
+            del sys.modules[name]
+    return time_machine
+
+
+def _private_channel() -> zygote.Channel:
+    """Take descriptors 0 and 1 for the channel and leave the null device in their place."""
+    channel = zygote.Channel(os.dup(0), os.dup(1))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return channel
+
+
+def _discard_errors() -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    os.close(null)
+
+
+def _shift_ticks(seconds: float) -> None:
+    """Let the clocks that time-machine leaves alone start elsewhere too. World B only: `seconds` is 0 in A."""
+    if not seconds:
+        return
+    for name in ("monotonic", "perf_counter"):
+        _shift(name, seconds)
+        _shift(f"{name}_ns", round(seconds * 1_000_000_000))
+
+
+def _shift(name: str, amount: float) -> None:
+    real = getattr(time, name)
+
+    def shifted() -> Any:
+        return real() + amount
+
+    shifted.__name__ = shifted.__qualname__ = name
+    setattr(time, name, shifted)
+
+
+def _import_pack(order: Any, world: zygote.World, guard: Guard, locator: Locator) -> None:
+    """Import what the order does not skip, reporting after each module."""
+    interpreter, stage = list(sys.path), world.stage
+    packcode.read_no_bytecode([order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])  # noqa: PTH120
+    stage.assertions_problem = order["skip"].get("assertions")
+    paths = [packcode.search_path(order[name], order["view"], interpreter) for name in packcode.MODULES]
+    for name, search in zip(packcode.MODULES, paths, strict=True):
+        if name in order["skip"]:
+            continue
+        sys.path[:] = search
+        guard.trusted = False
+        module, failure = packcode.import_pack_module(name, order[name], locator, guard.violations)
+        guard.trusted = True
+        if name == "backend":
+            stage.backend = module
+        elif module is not None:
+            world.assertions = module
+            stage.assertions = packcode.exported_assertions(module)
+        else:
+            stage.assertions_problem = f"assertions could not be imported: {failure and failure['message']}"
+        world.channel.report(imported=name, breakdown=failure)
+    sys.path[:] = dict.fromkeys([*paths[0][:1], *paths[1]])
+
+
+def _settle(world: zygote.World) -> None:
+    """Undo what pack code may have armed in this process, and make forks cheap."""
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 0)
+
+    def parent_gone(*_: object) -> NoReturn:
+        raise zygote.ParentGone
+
+    signal.signal(signal.SIGTERM, parent_gone)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    isolation.die_with_parent(signal.SIGTERM)
+    zygote.empty(world.private)
+    gc.collect()
+    gc.freeze()
+
+
+def main() -> NoReturn:
+    """Become a world and serve until the parent closes the channel."""
+    channel = _private_channel()
+    payload = channel.receive()
+    if payload is None:
+        os._exit(0)
+    order = decode(payload.decode())
+    isolation.die_with_parent()
+    if os.getppid() != order["parent"]:
+        os._exit(0)
+    os.chdir(order["private"])
+    scratch = Scratch(order["scratch"])
+    os.close(order["scratch"])
+    time_machine = _import_time_machine()
+    isolation.adopt_orphans()
+    children = zygote.open_children_list()
+    locator = Locator(order["view"], [order["backend"], order["assertions"]], order["private"])
+    guard = Guard(order["private"], locator.of_frame)
+    stage = Stage(
+        scratch=scratch,
+        limits=Limits(order["limits"]),
+        guard=guard,
+        locator=locator,
+        clock=order["clock"],
+        fixtures=order["fixtures"],
+    )
+    readable = [order["view"], *(str(Path(order[name]).parent) for name in packcode.MODULES)]
+    level = isolation.shut_in(readable=readable, writable=order["private"], host_name=order["host_name"])
+    guard.install()
+    world = zygote.World(channel, stage, order["private"], children)
+    _shift_ticks(order["tick_shift_s"])
+    time_machine.travel(order["timestamp"], tick=True).start()
+    channel.report(started=level)
+    _discard_errors()
+    _import_pack(order, world, guard, locator)
+    _settle(world)
+    channel.report(ready=True)
+    guard.trusted = False
+    if order["fork"]:
+        world.serve()
+    world.serve_one()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except wire.Closed:
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - told on the error stream, then out: the pack's exit handlers must not run
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(70)

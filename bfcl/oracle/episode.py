@@ -1,0 +1,271 @@
+"""What happens inside one episode's process: reset, calls, state, assertions, each noted as it ends.
+
+Runs beside pack code in a fork of its world: standard library only. Values are serialised when they are returned, so
+an object the pack keeps changing cannot rewrite an earlier answer. Rule: pack.md §6, §7, §9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from bfcl.oracle import deadlines, wire
+from bfcl.oracle.ambient import Guard
+from bfcl.oracle.deadlines import Limits
+from bfcl.oracle.exact import NotJson, decode, exact_json
+from bfcl.oracle.packcode import Locator
+from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, STATE, Scratch, TooLarge
+
+
+class RunContext:
+    """The `ctx` of the pack contract: read-only attributes."""
+
+    __slots__ = ("clock", "seed", "task_id", "timeout_s", "turn_index")
+    clock: str
+    seed: int
+    task_id: str
+    timeout_s: float
+    turn_index: int
+
+    def __init__(self, clock: str, seed: int, task_id: str, timeout_s: float, turn_index: int) -> None:
+        fill = object.__setattr__
+        fill(self, "clock", clock)
+        fill(self, "seed", seed)
+        fill(self, "task_id", task_id)
+        fill(self, "timeout_s", timeout_s)
+        fill(self, "turn_index", turn_index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"ctx is read-only: cannot set `{name}`")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"ctx is read-only: cannot delete `{name}`")
+
+
+class Broken(Exception):
+    """The episode cannot go on; carries the breakdown."""
+
+    def __init__(self, breakdown: Mapping[str, Any]) -> None:
+        super().__init__(breakdown)
+        self.breakdown = breakdown
+
+
+class Stage:
+    """What a world prepares once for every episode."""
+
+    def __init__(
+        self, *, scratch: Scratch, limits: Limits, guard: Guard, locator: Locator, clock: str, fixtures: str | None
+    ) -> None:
+        self.scratch, self.limits, self.guard, self.locator = scratch, limits, guard, locator
+        self.clock = clock
+        self.fixtures_text = fixtures
+        self.fixtures = None if fixtures is None else decode(fixtures)
+        """Parsed once: each fork owns a private copy."""
+        self.backend: ModuleType | None = None
+        self.assertions: Mapping[str, Callable[..., Any]] = {}
+        self.assertions_problem: str | None = None
+        """Why there are none, where their module could not be imported."""
+
+
+def perform(stage: Stage, request: Mapping[str, Any]) -> None:
+    """Run an episode to its end or its breakdown, leaving the answer in the scratch memory."""
+    fixtures = stage.fixtures
+    for passed in range(2 if request["twice"] else 1):
+        if passed:
+            stage.scratch.append(wire.AGAIN, b"")
+            fixtures = None if stage.fixtures_text is None else decode(stage.fixtures_text)
+        if not _pass(stage, request, fixtures):
+            break
+    stage.scratch.finish()
+
+
+def _pass(stage: Stage, request: Mapping[str, Any], fixtures: Any) -> bool:
+    try:
+        _Pass(stage, request).run(fixtures)
+    except Broken as broken:
+        stage.scratch.append(wire.BREAKDOWN, exact_json(broken.breakdown))
+        return False
+    return True
+
+
+class _Pass:
+    """One pass over an episode."""
+
+    def __init__(self, stage: Stage, request: Mapping[str, Any]) -> None:
+        self._stage, self._request = stage, request
+        self._backend: Any = stage.backend
+        self._results: list[bytes] = []
+        self._trace: list[str] = []
+        self._state = b""
+
+    def run(self, fixtures: Any) -> None:
+        stage, request = self._stage, self._request
+        context = self._context(stage.limits.reset, 0)
+        self._guarded(RESET, NO_INDEX, "reset_raised", lambda: self._backend.reset(ctx=context, fixtures=fixtures))
+        each = request["observe"] == "each"
+        if each:
+            self._read_state(NO_INDEX)
+        for index, (tool, turn, arguments, sources) in enumerate(request["calls"]):
+            self._call(index, tool, turn, self._bound(index, arguments, sources) if sources else arguments)
+            if each:
+                self._read_state(index)
+        if not each:
+            self._read_state(len(request["calls"]) - 1)
+        if request["assertions"]:
+            self._judge(request["assertions"])
+
+    def _context(self, timeout_s: float, turn: int) -> RunContext:
+        return RunContext(self._stage.clock, self._request["seed"], self._request["task_id"], timeout_s, turn)
+
+    def _guarded(self, phase: int, index: int, code: str, act: Callable[[], Any]) -> Any:
+        """What pack code returned. Raises Broken where it raised, or reached outside its episode."""
+        stage = self._stage
+        stage.scratch.enter(phase, index)
+        try:
+            value = act()
+        except BaseException as error:  # noqa: BLE001 - pack code may raise anything, SystemExit included
+            self._check_ambient(phase, index)
+            raise self._broken(code, stage.locator.told(error), phase, index, stage.locator.of_error(error)) from None
+        self._check_ambient(phase, index)
+        return value
+
+    def _check_ambient(self, phase: int, index: int) -> None:
+        if self._stage.guard.violations:
+            what, where = self._stage.guard.violations[0]
+            message = f"{deadlines.subject(phase, index, self._request)} {self._stage.locator.scrub(what)}"
+            raise self._broken("ambient_access", message, phase, index, where) from None
+
+    def _broken(self, code: str, message: str, phase: int, index: int, where: str | None = None) -> Broken:
+        call_index = index if phase in (CALL, STATE) and index != NO_INDEX else None
+        return Broken(deadlines.breakdown(code, message, phase, call_index=call_index, where=where))
+
+    def _append(self, kind: bytes, data: bytes, phase: int, index: int) -> None:
+        try:
+            self._stage.scratch.append(kind, data)
+        except TooLarge:
+            message = f"the answer grew past {wire.MESSAGE_LIMIT} bytes"
+            what = deadlines.subject(phase, index, self._request)
+            raise self._broken("worker_message_too_large", f"{message} in {what}", phase, index) from None
+
+    def _call(self, index: int, tool: str, turn: int, arguments: str) -> None:
+        context = self._context(self._stage.limits.tool, turn)
+        given = decode(arguments)
+        result = self._guarded(CALL, index, "tool_raised", lambda: self._backend.call_tool(tool, given, ctx=context))
+        what = f"call {index} `{tool}`"
+        if not isinstance(result, dict):
+            message = f"{what} returned {type(result).__name__}, expected a JSON object"
+            raise self._broken("non_object_result", message, CALL, index)
+        try:
+            text = exact_json(result)
+        except NotJson as defect:
+            raise self._broken("non_serializable_result", f"{what}: {defect}", CALL, index) from None
+        self._check_ambient(CALL, index)
+        self._append(wire.RESULT, text, CALL, index)
+        self._results.append(text)
+        if self._request["assertions"]:
+            shown = exact_json(tool).decode()
+            self._trace.append(f'{{"arguments":{arguments},"result":{text.decode()},"tool":{shown}}}')
+
+    def _ask_state(self) -> Any:
+        return self._backend.get_state()  # looked up late: a missing one is the pack's fault, told as such
+
+    def _read_state(self, index: int) -> None:
+        state = self._guarded(STATE, index, "state_raised", self._ask_state)
+        if not isinstance(state, dict):
+            message = f"get_state returned {type(state).__name__}, expected a JSON object"
+            raise self._broken("state_not_serializable", message, STATE, index)
+        try:
+            self._state = exact_json(state)
+        except NotJson as defect:
+            raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
+        self._check_ambient(STATE, index)
+        self._append(wire.STATE, self._state, STATE, index)
+
+    def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:
+        """The arguments with values of earlier results filled in, as canonical text, which is recorded."""
+        filled = decode(arguments)
+        for parameter, (producer, path) in sources.items():
+            try:
+                filled[parameter] = _pick(self._results, producer, path)
+            except LookupError as miss:
+                tool = self._request["calls"][index][0]
+                message = f"{miss.args[0]}: call {index} `{tool}` parameter `{parameter}`: {miss.args[1]}"
+                raise self._broken("dependent_call_binding_failed", message, CALL, index) from None
+        data = exact_json(filled)
+        self._append(wire.ARGUMENTS, data, CALL, index)
+        return data.decode()
+
+    def _judge(self, names: Sequence[str]) -> None:
+        trace = f"[{','.join(self._trace)}]"
+        state, task = self._state.decode(), self._request["task"]
+        context = self._context(self._stage.limits.assertion, 0)
+        for index, name in enumerate(names):
+            self._stage.scratch.enter(ASSERTION, index)
+            status, detail = self._outcome(name, trace, state, task, context)
+            self._check_ambient(ASSERTION, index)
+            self._append(wire.ASSERTION, exact_json([name, status, detail]), ASSERTION, index)
+
+    def _outcome(
+        self, name: str, trace: str, state: str, task: str | None, context: RunContext
+    ) -> tuple[str, str | None]:
+        assertion = self._stage.assertions.get(name)
+        if assertion is None:
+            return "error", self._stage.assertions_problem or f"`{name}` is not an exported assertion"
+        locator = self._stage.locator
+        try:
+            answer = assertion(
+                state=decode(state), trace=decode(trace), task=None if task is None else decode(task), ctx=context
+            )
+        except AssertionError as failed:
+            where = locator.of_error(failed)
+            told = locator.scrub(_text_of(failed))
+            return "failed", told or (f"assert at {where}" if where else None)
+        except BaseException as error:  # noqa: BLE001 - pack code may raise anything, SystemExit included
+            where = locator.of_error(error)
+            return "error", f"{where}: {locator.told(error)}" if where else locator.told(error)
+        return _verdict(answer)
+
+
+def _text_of(error: AssertionError) -> str:
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 - the argument of an assert may break in its own __str__
+        return "(its text cannot be read)"
+
+
+def _verdict(answer: Any) -> tuple[str, str | None]:
+    if answer is None:
+        return "passed", None
+    if isinstance(answer, dict) and answer.get("status") == "not_applicable":
+        detail = answer.get("detail")
+        if set(answer) <= {"status", "detail"} and ("detail" not in answer or isinstance(detail, str)):
+            return "not_applicable", detail
+    shown = repr(answer) if isinstance(answer, (bool, int, float)) else f"a {type(answer).__name__}"
+    return "error", f"returned {shown}, expected None or a not_applicable object"
+
+
+def _pick(results: Sequence[bytes], producer: int, path: Sequence[str | int]) -> Any:
+    """A non-null scalar of an earlier result. Raises LookupError(kind, sentence)."""
+    if not 0 <= producer < len(results):
+        raise LookupError("impossible", f"call {producer} has not run before it")
+    value = decode(results[producer].decode())
+    if isinstance(value.get("error"), dict):
+        raise LookupError("producer_error", f"call {producer} answered an error, `{value['error'].get('code')}`")
+    shown = f"result of call {producer}"
+    for step in path:
+        if isinstance(value, list):
+            if isinstance(step, str):
+                raise LookupError("impossible", f"{shown} is a list, which has no field `{step}`")
+            if not 0 <= step < len(value):
+                raise LookupError("missing", f"{shown} has {len(value)} elements, none at {step}")
+            value = value[step]
+        elif isinstance(value, dict) and str(step) in value:
+            value = value[str(step)]
+        else:
+            raise LookupError("missing", f"{shown} has no `{step}`")
+        shown += f"[{step}]" if isinstance(step, int) else f".{step}"
+    if value is None or isinstance(value, (list, dict)):
+        kind = "null" if value is None else "a list" if isinstance(value, list) else "an object"
+        raise LookupError("not_scalar", f"{shown} is {kind}, expected text, number or boolean")
+    return value

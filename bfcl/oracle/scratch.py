@@ -1,0 +1,99 @@
+"""How far is the running episode, and what has it answered so far? Shared memory that outlives the process writing it.
+
+The episode notes the phase it enters and appends each finished record; its world waits without being woken and reads
+the notes only when a deadline might have passed. What a killed episode had finished is not lost. The parent maps the
+same memory, so it can tell which episode broke a whole world.
+
+This module runs on both sides: standard library only.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+
+from bfcl.oracle import wire
+
+PHASES = ("import", "reset", "call", "state", "assertion", "done")
+IMPORT, RESET, CALL, STATE, ASSERTION, DONE = range(6)
+NO_INDEX = -1
+
+_JOURNAL = 64
+_RESERVE = 65_536
+SIZE = _JOURNAL + wire.MESSAGE_LIMIT + _RESERVE
+
+_EPISODE = struct.Struct("<Q")
+_NOTE = struct.Struct("<QIi")  # start of the phase in ns, phase, index
+_LENGTH = struct.Struct("<QI")  # committed bytes, 1 once whole
+_BEGAN = struct.Struct("<Q")
+_EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT = 0, 8, 24, 40
+
+_ticks = time.monotonic_ns  # taken before any pack code could replace it
+
+
+class TooLarge(Exception):
+    """The answer would pass the message limit."""
+
+
+class Scratch:
+    """One world's shared memory. One writer at a time: the running episode."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._map = mmap.mmap(descriptor, SIZE)
+        self._length = 0
+
+    def close(self) -> None:
+        self._map.close()
+
+    # --- the running episode -------------------------------------------------------------------------------------
+
+    def enter(self, phase: int, index: int = NO_INDEX) -> None:
+        """The episode enters a phase: `index` counts calls or assertions."""
+        _NOTE.pack_into(self._map, _NOTE_AT, _ticks(), phase, index)
+
+    def append(self, kind: bytes, text: bytes) -> None:
+        """One finished record. Raises TooLarge past the message limit; a breakdown always has room."""
+        data = wire.record(kind, text)
+        limit = wire.MESSAGE_LIMIT + (_RESERVE if kind == wire.BREAKDOWN else 0)
+        end = self._length + len(data)
+        if end > limit:
+            raise TooLarge
+        self._map[_JOURNAL + self._length : _JOURNAL + end] = data
+        self._length = end
+        _LENGTH.pack_into(self._map, _LENGTH_AT, end, 0)
+
+    def finish(self) -> None:
+        """The answer is whole."""
+        _LENGTH.pack_into(self._map, _LENGTH_AT, self._length, 1)
+        self.enter(DONE)
+
+    # --- its world, and the parent --------------------------------------------------------------------------------
+
+    def begin(self, episode: int) -> None:
+        """Before an episode starts: nothing answered, its clock running."""
+        self._length = 0
+        _LENGTH.pack_into(self._map, _LENGTH_AT, 0, 0)
+        _BEGAN.pack_into(self._map, _BEGAN_AT, _ticks())
+        self.enter(RESET)
+        _EPISODE.pack_into(self._map, _EPISODE_AT, episode)
+
+    def episode(self) -> int:
+        """Number of the running episode in its world, from 1; 0 before the first."""
+        return int(_EPISODE.unpack_from(self._map, _EPISODE_AT)[0])
+
+    def note(self) -> tuple[int, int, int]:
+        """`(start in ns, phase, index)` of the phase entered last."""
+        started, phase, index = _NOTE.unpack_from(self._map, _NOTE_AT)
+        return started, min(phase, DONE), index
+
+    def began(self) -> int:
+        """When the running episode began, in ns."""
+        return int(_BEGAN.unpack_from(self._map, _BEGAN_AT)[0])
+
+    def answer(self) -> tuple[bytes, bool]:
+        """The records committed so far, and whether the answer is whole. Raises TooLarge on an impossible length."""
+        length, whole = _LENGTH.unpack_from(self._map, _LENGTH_AT)
+        if length > wire.MESSAGE_LIMIT + _RESERVE:
+            raise TooLarge
+        return self._map[_JOURNAL : _JOURNAL + length], bool(whole)

@@ -1,0 +1,227 @@
+"""Which lines of a pack may let ambient state into an answer? A scan that explains, never judges. Rule: ruling 7."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_CLOCK = {
+    "time.time": "wall clock",
+    "time.time_ns": "wall clock",
+    "time.monotonic": "ticking clock",
+    "time.monotonic_ns": "ticking clock",
+    "time.perf_counter": "ticking clock",
+    "time.perf_counter_ns": "ticking clock",
+    "time.process_time": "ticking clock",
+    "time.localtime": "wall clock",
+    "time.gmtime": "wall clock",
+    "time.ctime": "wall clock",
+    "time.strftime": "wall clock",
+    "datetime.datetime.now": "wall clock",
+    "datetime.datetime.utcnow": "wall clock",
+    "datetime.datetime.today": "wall clock",
+    "datetime.date.today": "wall clock",
+}
+_ENVIRONMENT = {
+    "os.environ": "environment",
+    "os.getenv": "environment",
+    "os.getcwd": "working directory",
+    "os.getpid": "process id",
+    "os.uname": "machine name",
+    "os.cpu_count": "machine size",
+    "platform.node": "machine name",
+    "socket.gethostname": "machine name",
+    "tempfile.gettempdir": "temporary directory",
+    "tempfile.mkdtemp": "temporary directory",
+    "pathlib.Path.home": "home directory",
+    "pathlib.Path.cwd": "working directory",
+}
+_ENTROPY_MODULES = ("random", "secrets", "uuid")
+_ENTROPY = ("os.urandom", "os.getrandom")
+_SEEDED = {"random.Random", "random.seed", "uuid.UUID", "uuid.uuid3", "uuid.uuid5", "uuid.NAMESPACE_URL"}
+_SEEDED |= {"uuid.NAMESPACE_DNS", "uuid.NAMESPACE_OID", "uuid.NAMESPACE_X500"}
+_NAMED = {**_CLOCK, **_ENVIRONMENT}
+_IDENTITY = {"id": "object address", "hash": "hash value, which differs by hash seed for text"}
+_SET_MAKERS = ("set", "frozenset")
+_SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
+_ORDERED_READERS = ("list", "tuple", "iter", "enumerate", "next", "map", "zip", "reversed")
+_CHANGING_METHODS = {
+    *("add", "append", "appendleft", "clear", "discard", "extend", "insert"),
+    *("pop", "popitem", "popleft", "remove", "setdefault", "sort", "update"),
+}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def scan(view: str, files: Sequence[str]) -> tuple[str, ...]:
+    """`file:line: what`, sorted by file and line, for the Python files of the view and declared files outside it."""
+    root = Path(view)
+    sources = {path: path.relative_to(root).as_posix() for path in root.rglob("*.py") if path.is_file()}
+    sources.update({Path(file): Path(file).name for file in files if not Path(file).is_relative_to(root)})
+    found: list[tuple[str, int, str]] = []
+    for path, name in sources.items():
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            continue  # importing it tells more
+        found.extend((name, line, what) for line, what in _Suspicion(tree).lines())
+    return tuple(f"{name}:{line}: {what}" for name, line, what in sorted(set(found)))
+
+
+def shadowing(view: str) -> tuple[str, ...]:
+    """A sentence per top-level module of the pack that bears a standard library module's name."""
+    names = {
+        entry.stem if entry.suffix == ".py" else entry.name: entry.name
+        for entry in Path(view).iterdir()
+        if entry.suffix == ".py" or (entry.is_dir() and (entry / "__init__.py").is_file())
+    }
+    return tuple(
+        f"{names[name]}: hides the standard library module `{name}` from the pack's imports; rename it"
+        for name in sorted(names)
+        if name in sys.stdlib_module_names
+    )
+
+
+class _Suspicion:
+    """One module's suspect lines."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._aliases = dict(_imported_names(tree))
+        self._sets = _names_of_sets(tree)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        yield from self._module_state()
+        for node in ast.walk(self._tree):
+            if isinstance(node, (ast.Attribute, ast.Name)):
+                yield from self._ambient(node)
+            if isinstance(node, ast.Call):
+                yield from self._call(node)
+            if isinstance(node, (ast.For, ast.comprehension)) and self._is_set(node.iter):
+                yield node.iter.lineno, "iterates over a set: its order follows the hash seed"
+
+    def _dotted(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self._aliases.get(node.id)
+        if isinstance(node, ast.Attribute) and (base := self._dotted(node.value)) is not None:
+            return f"{base}.{node.attr}"
+        return None
+
+    def _ambient(self, node: ast.Attribute | ast.Name) -> Iterator[tuple[int, str]]:
+        name = self._dotted(node)
+        if name is None:
+            return
+        if name in _NAMED:
+            yield node.lineno, f"reads the {_NAMED[name]}: `{name}`"
+        elif name in _ENTROPY or (
+            name.count(".") == 1 and name not in _SEEDED and name.split(".")[0] in _ENTROPY_MODULES
+        ):
+            yield node.lineno, f"draws entropy: `{name}`"
+
+    def _call(self, node: ast.Call) -> Iterator[tuple[int, str]]:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name in _IDENTITY and name not in self._aliases:
+            yield node.lineno, f"reads an {_IDENTITY[name]}" if name == "id" else f"reads a {_IDENTITY[name]}"
+        joins = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
+        if (name in _ORDERED_READERS or joins) and any(self._is_set(argument) for argument in node.args):
+            yield node.lineno, "turns a set into a sequence: its order follows the hash seed"
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "pop" and self._is_set(node.func.value):
+            yield node.lineno, "pops from a set: which element follows the hash seed"
+        if self._dotted(node.func) == "random.Random" and not node.args:
+            yield node.lineno, "draws entropy: `random.Random` without a seed"
+
+    def _is_set(self, node: ast.expr) -> bool:
+        return _makes_set(node) or (isinstance(node, ast.Name) and node.id in self._sets)
+
+    def _module_state(self) -> Iterator[tuple[int, str]]:
+        changed = _names_changed_in_functions(self._tree) - _names_reset(self._tree)
+        for statement in self._tree.body:
+            for name, _ in _assigned(statement):
+                if name in changed:
+                    yield statement.lineno, f"module-level state `{name}` is changed by functions and not by `reset`"
+
+
+def _imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _makes_set(node: ast.expr) -> bool:
+    if isinstance(node, (ast.Set, ast.SetComp)):
+        return True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
+        return _makes_set(node.left) or _makes_set(node.right)
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name):
+            return node.func.id in _SET_MAKERS
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _SET_METHODS
+    return False
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                yield target.id, statement.value
+    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        yield statement.target.id, statement.value
+
+
+def _names_of_sets(tree: ast.Module) -> set[str]:
+    return {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        for name, value in _assigned(node)
+        if value is not None and _makes_set(value)
+    }
+
+
+def _names_changed_in_functions(tree: ast.Module) -> set[str]:
+    """Module-level names that some function rebinds, or whose object it changes in place."""
+    return {
+        name
+        for function in ast.walk(tree)
+        if isinstance(function, _FUNCTIONS)
+        for node in ast.walk(function)
+        for name in _names_changed(node)
+    }
+
+
+def _names_changed(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Global):
+        yield from node.names
+    elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        yield from _base_name(node.value)
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING_METHODS:
+            yield from _base_name(node.func.value)
+        elif isinstance(node.func, ast.Name) and node.func.id == "next" and node.args:
+            yield from _base_name(node.args[0])
+
+
+def _base_name(node: ast.expr) -> Iterator[str]:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
+
+
+def _names_reset(tree: ast.Module) -> set[str]:
+    """Every name that `reset`, or a function of the module it calls, mentions."""
+    functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
+    mentioned: set[str] = set()
+    todo = ["reset"]
+    while todo:
+        function = functions.pop(todo.pop(), None)
+        if function is not None:
+            names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            mentioned |= names
+            todo.extend(names & functions.keys())
+    return mentioned

@@ -1,0 +1,90 @@
+"""How do parent, world and episode talk? Length-prefixed frames on pipes, typed records inside an answer.
+
+Parent and world exchange frames: four bytes of length, then the payload. The first frame to a world is its start order
+(JSON); then requests (JSON), answered in order. A world first reports (JSON, see `world.py`), then answers. An answer
+is a run of records: one kind byte, four bytes of length, UTF-8 text. Never pickle. Rule: pack.md §7.6.
+
+This module runs on both sides: standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+
+MESSAGE_LIMIT = 10 * 1024 * 1024
+"""Bytes of one message, either direction."""
+
+HEADER = struct.Struct("<I")
+_RECORD = struct.Struct("<cI")
+
+RESULT = b"r"
+ARGUMENTS = b"g"
+"""Arguments of the call whose result follows, where dependent values were filled in."""
+STATE = b"s"
+ASSERTION = b"a"
+BREAKDOWN = b"b"
+DESCRIPTION = b"d"
+AGAIN = b"2"
+"""What follows belongs to the second pass of the episode."""
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+def frame(payload: bytes) -> bytes:
+    """The payload with its length before it."""
+    return HEADER.pack(len(payload)) + payload
+
+
+def record(kind: bytes, text: bytes) -> bytes:
+    """One record of an answer."""
+    return _RECORD.pack(kind, len(text)) + text
+
+
+def records(answer: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The records of an answer in order. Raises ValueError where the bytes are not whole records."""
+    position = 0
+    while position < len(answer):
+        if position + _RECORD.size > len(answer):
+            raise ValueError("an answer ends inside a record")
+        kind, size = _RECORD.unpack_from(answer, position)
+        position += _RECORD.size
+        if position + size > len(answer):
+            raise ValueError("an answer ends inside a record")
+        yield kind, answer[position : position + size]
+        position += size
+
+
+class FrameReader:
+    """Cuts a byte stream into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The next whole frame's payload, or None until more bytes come."""
+        buffer = self._buffer
+        if len(buffer) < HEADER.size:
+            return None
+        end = HEADER.size + HEADER.unpack_from(buffer)[0]
+        if len(buffer) < end:
+            return None
+        payload = bytes(buffer[HEADER.size : end])
+        del buffer[:end]
+        return payload
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte to a blocking descriptor. Raises Closed where nobody reads."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except (BrokenPipeError, ConnectionError):
+            raise Closed from None

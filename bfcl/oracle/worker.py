@@ -1,0 +1,90 @@
+"""The oracle of a Python pack: what the pipeline asks for, answered by the pack's two worlds. Rule: pack.md §7."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from bfcl.oracle import answers, suspects
+from bfcl.oracle.pool import MODULES, Pool
+from bfcl.oracle.protocol import Breakdown, Description, Episode, EpisodeResult, OracleSpec, Replayed
+
+_GRACE_S = 5.0
+
+
+class LocalOracle:
+    """A pack's two worlds, started when first needed. A context manager; implements `protocol.Oracle`.
+
+    `jobs` is the number of worlds at work at a time: 1 runs A and then B, 2k runs k pairs that share the episodes.
+    Results are the same for every `jobs`. Calls from several threads are served one after the other. `fork=False`
+    starts an interpreter per episode, for platforms without fork: slower, and an episode stopped from outside ends with
+    the same breakdown. `grace_s` is what a whole world may take beyond an episode's deadline before it is replaced.
+    """
+
+    def __init__(self, spec: OracleSpec, *, jobs: int = 2, fork: bool | None = None, grace_s: float = _GRACE_S) -> None:
+        self._spec = spec
+        self._rounds = (("a", "b"),) if jobs > 1 else (("a",), ("b",))
+        forks = hasattr(os, "fork") if fork is None else fork
+        self._pool = Pool(spec, pairs=max(1, jobs // 2), fork=forks, grace_s=grace_s)
+        self._lock = threading.RLock()
+        self._suspects: tuple[str, ...] | None = None
+
+    def __enter__(self) -> LocalOracle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def describe(self) -> Description:
+        """Import the pack in world A and report what it exports. Raises OracleError if no interpreter comes up."""
+        with self._lock:
+            answer = self._pool.serve({"a": [answers.DESCRIBE]}, needs_backend=False)["a"][0]
+            told = self._pool.imports["a"]
+            imports = {name: None if told[name] is None else Breakdown(**told[name] or {}) for name in MODULES}
+        return answers.description_of(answer, imports)
+
+    def run(self, episodes: Sequence[Episode]) -> list[EpisodeResult]:
+        """One result per episode, input order, in world A. Raises OracleError if the backend does not import."""
+        requests = [answers.request_of(episode) for episode in episodes]
+        with self._lock:
+            told = self._pool.serve({"a": requests}, needs_backend=True)["a"]
+        return [answers.result_of(*pair) for pair in zip(episodes, told, strict=True)]
+
+    def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
+        """Each episode in both worlds, input order. Raises OracleError if the backend does not import in world A."""
+        requests = [answers.request_of(episode) for episode in episodes]
+        told: dict[str, list[bytes]] = {}
+        with self._lock:
+            for lanes in self._rounds:
+                told.update(self._pool.serve(dict.fromkeys(lanes, requests), needs_backend=True))
+        replayed = []
+        for episode, a, b in zip(episodes, told["a"], told["b"], strict=True):
+            first = answers.result_of(episode, a)
+            replayed.append(Replayed(first, first if a == b else answers.result_of(episode, b)))
+        return replayed
+
+    def suspects(self) -> tuple[str, ...]:
+        """Lines of the pack that may leak ambient state, `file:line: what`."""
+        if self._suspects is None:
+            self._suspects = suspects.scan(self._spec.view, (self._spec.backend, self._spec.assertions))
+        return self._suspects
+
+    def shadow_warnings(self) -> tuple[str, ...]:
+        """Pack files that hide a standard library module from the pack's own imports. Rule: pack.md §7.2."""
+        return suspects.shadowing(self._spec.view)
+
+    def isolation(self) -> Mapping[str, Any]:
+        """The level reached: `landlock` (ABI or None), `network_namespace`, `rlimits`. Starts a world if none ran."""
+        if self._pool.level is None:
+            self.describe()
+        return dict(self._pool.level or {})
+
+    def close(self) -> None:
+        """End every world and remove every temporary directory. The next call would start anew."""
+        with self._lock:
+            self._pool.close()

@@ -1,0 +1,234 @@
+"""What does `manifest.yaml` declare? Rule: pack.md §2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from bfcl.canonical import Json
+from bfcl.errors import Problem, did_you_mean
+from bfcl.located import Document, canonical_word
+from bfcl.pack.model import Confirmation, Manifest
+from bfcl.pack.shape import Shape, path_component_fault
+from bfcl.records.ids import TEXT_MILESTONES
+
+PATH_KEYS = ("tools", "templates", "assertions", "validation_cases", "backend", "endpoint", "fixtures")
+KEYS = (
+    "pack_id",
+    "version",
+    "paths",
+    "description",
+    "languages",
+    "default_language",
+    "clock",
+    "primary_keys",
+    "absent_ids",
+    "system_prompt",
+    "system_prompt_path",
+    "assistant_turn_templates",
+    "confirmation",
+    "surface_guards",
+    "held_out",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The manifest before its system prompt file is read."""
+
+    manifest: Manifest
+    """`system_prompt` is the inline text or None."""
+    paths: Mapping[str, str]
+    system_prompt_path: str | None
+    held_out: str | None
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def read_manifest(document: Document) -> Declared:
+    """Read every key, collecting `manifest_invalid` problems and warnings; fields at fault hold their default."""
+    shape = Shape(document, "manifest_invalid")
+    root = document.value if isinstance(document.value, dict) else {}
+    if not isinstance(document.value, dict):
+        shape.misfit(document.value, (), "a mapping with `pack_id` and `version`")
+    warnings = _unknown_keys(root, shape)
+    paths = _paths(root, shape)
+    version = _version(root, shape, warnings)
+    languages, default_language = _languages(root, shape)
+    guards = shape.mapping(root.get("surface_guards"), ("surface_guards",))
+    shape.closed(guards, ("surface_guards",), ("tool_names_exempt",))
+    manifest = Manifest(
+        pack_id=_pack_id(root, shape) if root else "",
+        version=version,
+        languages=languages,
+        default_language=default_language,
+        clock=shape.text(root.get("clock"), ("clock",)),
+        primary_keys=_primary_keys(root, shape),
+        absent_ids=_absent_ids(root, shape),
+        system_prompt=_inline_prompt(root, shape),
+        assistant_turn_templates=shape.typed_texts(
+            root.get("assistant_turn_templates"), ("assistant_turn_templates",), TEXT_MILESTONES
+        ),
+        confirmation=_confirmation(root, shape),
+        tool_names_exempt=shape.names(guards.get("tool_names_exempt"), ("surface_guards", "tool_names_exempt")),
+        values={},
+    )
+    description = shape.text(root.get("description"), ("description",), blank=True)
+    prompt_path = shape.text(root.get("system_prompt_path"), ("system_prompt_path",))
+    extras = {key: value for key, value in root.items() if key not in KEYS}
+    rest = {"paths": paths, "description": description, "system_prompt_path": prompt_path}
+    return Declared(
+        manifest=_with_values(manifest, {**extras, **rest}),
+        paths=paths,
+        system_prompt_path=prompt_path,
+        held_out=shape.text(root.get("held_out"), ("held_out",)),
+        problems=tuple(shape.problems),
+        warnings=tuple(warnings),
+    )
+
+
+def with_system_prompt(manifest: Manifest, text: str) -> Manifest:
+    """The manifest with a prompt file's trimmed text, unless an inline prompt wins."""
+    if manifest.system_prompt is not None:
+        return manifest
+    values = {**manifest.values, "system_prompt": text}
+    return replace(manifest, system_prompt=text, values=values)
+
+
+def _with_values(manifest: Manifest, others: Mapping[str, Json]) -> Manifest:
+    confirmation = manifest.confirmation
+    values: dict[str, Json] = {
+        **others,
+        "pack_id": manifest.pack_id,
+        "version": manifest.version,
+        "languages": manifest.languages,
+        "default_language": manifest.default_language,
+        "clock": manifest.clock,
+        "primary_keys": manifest.primary_keys,
+        "absent_ids": manifest.absent_ids,
+        "system_prompt": manifest.system_prompt,
+        "assistant_turn_templates": manifest.assistant_turn_templates,
+        "confirmation": {
+            "parameter": confirmation.parameter,
+            "status_field": confirmation.status_field,
+            "pending_status": confirmation.pending_status,
+        },
+        "surface_guards": {"tool_names_exempt": manifest.tool_names_exempt},
+    }
+    return replace(manifest, values=values)
+
+
+def _unknown_keys(root: Mapping[str, Json], shape: Shape) -> list[Problem]:
+    return [
+        shape.problem(
+            (key,),
+            f"unknown key `{key}` is kept as the pack's own metadata and has no effect",
+            did_you_mean(key, KEYS) or f"name it `x-{key}` to mark it as yours",
+            code="unknown_manifest_key",
+        )
+        for key in root
+        if key not in KEYS and not key.startswith("x-")
+    ]
+
+
+def _scalar(root: Mapping[str, Json], shape: Shape, key: str) -> Json:
+    """A text or number; None after noting what is wrong."""
+    value = root.get(key)
+    if value is None:
+        shape.missing(root, (), key)
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+        shape.misfit(value, (key,), "non-empty text")
+        return None
+    return value
+
+
+def _pack_id(root: Mapping[str, Json], shape: Shape) -> str:
+    value = _scalar(root, shape, "pack_id")
+    if value is None:
+        return ""
+    pack_id = str(value).strip()
+    fault = path_component_fault(pack_id)
+    if fault:
+        message = f"`pack_id` is {canonical_word(pack_id)}, but {fault}; task ids carry it as a path component"
+        shape.refuse(("pack_id",), message, "use letters, digits, `_` and `-`")
+    return pack_id
+
+
+def _version(root: Mapping[str, Json], shape: Shape, warnings: list[Problem]) -> str:
+    if not root:
+        return ""
+    value = _scalar(root, shape, "version")
+    if isinstance(value, float):
+        message = f"`version` is an unquoted number and becomes {str(value)!r}, which may not be what was written"
+        warnings.append(shape.problem(("version",), message, f'write `version: "{value}"`', code="unquoted_version"))
+    return "" if value is None else str(value).strip()
+
+
+def _paths(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
+    block = shape.mapping(root.get("paths"), ("paths",))
+    found: dict[str, str] = {}
+    for key, value in block.items():
+        if key == "held_out":
+            shape.refuse(("paths", key), "`paths.held_out` is not a path key", "use the top-level key `held_out`")
+        elif key not in PATH_KEYS:
+            fix = did_you_mean(key, PATH_KEYS) or f"use one of {', '.join(PATH_KEYS)}"
+            shape.refuse(("paths", key), f"unknown key `{key}` in `paths`", fix)
+        else:
+            text = shape.text(value, ("paths", key))
+            if text is not None:
+                found[key] = text
+    return found
+
+
+def _languages(root: Mapping[str, Json], shape: Shape) -> tuple[tuple[str, ...], str | None]:
+    languages = shape.names(root.get("languages"), ("languages",))
+    default = shape.text(root.get("default_language"), ("default_language",))
+    if default is not None and languages and default not in languages:
+        message = f"`default_language` is `{default}`; expected one of `languages`: {', '.join(languages)}"
+        shape.refuse(("default_language",), message, did_you_mean(default, languages) or f"add `{default}` there")
+    return languages, default
+
+
+def _primary_keys(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
+    found = {}
+    for name, value in shape.mapping(root.get("primary_keys"), ("primary_keys",)).items():
+        if value is None:
+            shape.misfit(value, ("primary_keys", name), "a field name")
+        key = shape.text(value, ("primary_keys", name))
+        if key is not None:
+            found[name] = key
+    return found
+
+
+def _absent_ids(root: Mapping[str, Json], shape: Shape) -> Mapping[str, tuple[Json, ...]]:
+    found: dict[str, tuple[Json, ...]] = {}
+    for name, value in shape.mapping(root.get("absent_ids"), ("absent_ids",)).items():
+        if isinstance(value, str):  # One id may stand without its list: generation.md §3.1.
+            found[name] = (value,)
+            continue
+        ids: list[Json] = []
+        for index, one in enumerate(shape.items(value, ("absent_ids", name))):
+            if isinstance(one, str | int | float):
+                ids.append(one)
+            else:
+                shape.misfit(one, ("absent_ids", name, index), "text or a number")
+        found[name] = tuple(ids)
+    return found
+
+
+def _inline_prompt(root: Mapping[str, Json], shape: Shape) -> str | None:
+    text = shape.text(root.get("system_prompt"), ("system_prompt",), blank=True)
+    return (text or "").strip() or None
+
+
+def _confirmation(root: Mapping[str, Json], shape: Shape) -> Confirmation:
+    block = shape.mapping(root.get("confirmation"), ("confirmation",))
+    shape.closed(block, ("confirmation",), ("parameter", "status_field", "pending_status"))
+    defaults = Confirmation()
+    return Confirmation(
+        parameter=shape.text(block.get("parameter"), ("confirmation", "parameter")) or defaults.parameter,
+        status_field=shape.text(block.get("status_field"), ("confirmation", "status_field")) or defaults.status_field,
+        pending_status=shape.text(block.get("pending_status"), ("confirmation", "pending_status"))
+        or defaults.pending_status,
+    )

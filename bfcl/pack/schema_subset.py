@@ -1,0 +1,431 @@
+"""Does a tool's parameter schema stay inside the subset that can be enforced? Rule: pack.md §3."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from bfcl.canonical import Json, canonical_text
+from bfcl.errors import did_you_mean
+from bfcl.located import canonical_word
+
+Schema = Mapping[str, Json]
+
+TYPES = ("string", "integer", "number", "boolean", "object", "array", "null")
+_MISSING = object()
+_MAX_REF_HOPS = 100
+_KNOWN_ELSEWHERE = frozenset(
+    [
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "format",
+        "nullable",
+        "patternProperties",
+        "propertyNames",
+        "dependentRequired",
+        "dependentSchemas",
+        "contains",
+        "minContains",
+        "maxContains",
+        "prefixItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "$id",
+        "$schema",
+        "$anchor",
+    ]
+)
+"""Keywords of JSON Schema that nobody mistyped: a suggestion would mislead."""
+
+
+class SchemaDefect(NamedTuple):
+    """`pointer` is the JSON pointer of the keyword at fault, below the schema root (`""` is the root)."""
+
+    pointer: str
+    problem: str
+    message: str
+
+
+def schema_problems(schema: Schema) -> list[SchemaDefect]:
+    """Every defect of a parameter schema, in document order; the defaults are judged only where nothing else is wrong.
+
+    `problem` is one of the words of pack.md §3, for the code `unsupported_parameter_schema`.
+    """
+    defects = list(_walk(schema, schema, ""))
+    declared = schema.get("type")
+    if declared is not None and declared != "object" and isinstance(declared, str | list):
+        message = f"the root `type` is {canonical_word(declared)}; arguments are an object"
+        defects.insert(0, SchemaDefect("/type", "malformed_keyword", message))
+    return defects or list(_default_defects(schema, schema, ""))
+
+
+def resolved(schema: Json, root: Schema) -> Json:
+    """`schema` with its own `$ref` chain followed (local references only); None where a reference leads nowhere."""
+    for _ in range(_MAX_REF_HOPS):
+        if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
+            return schema
+        target = _lookup(root, str(schema["$ref"]))
+        schema = target if isinstance(target, Mapping) else None
+    return None
+
+
+# --- the walk -----------------------------------------------------------------------------------------------------
+
+
+def _walk(schema: Json, root: Schema, at: str) -> Iterator[SchemaDefect]:
+    if not isinstance(schema, Mapping):
+        yield SchemaDefect(at, "malformed_keyword", f"{canonical_word(schema)} is not a schema object")
+        return
+    sound = True
+    for keyword, value in schema.items():
+        rule = _RULES.get(keyword)
+        here = f"{at}/{_escape(keyword)}"
+        if rule is None:
+            sound = False
+            close = None if keyword in _KNOWN_ELSEWHERE else did_you_mean(keyword, _RULES)
+            hint = f"; {close}" if close else ""
+            yield SchemaDefect(here, "unsupported_keyword", f"`{keyword}` is not part of the supported subset{hint}")
+            continue
+        own = list(rule(value, here))
+        sound = sound and not own
+        yield from own
+        if not own:
+            yield from _below(keyword, value, root, here)
+    if sound:
+        yield from _bounds(schema, at)
+        yield from _members(schema, at)
+        yield from _required(schema, at)
+
+
+def _below(keyword: str, value: Json, root: Schema, here: str) -> Iterator[SchemaDefect]:
+    for pointer, child in _children(keyword, value, here):
+        yield from _walk(child, root, pointer)
+    if keyword == "$ref":
+        yield from _reference(str(value), root, here)
+
+
+def _children(keyword: str, value: Json, here: str) -> Iterator[tuple[str, Json]]:
+    """The sub-schemas of one keyword with their pointers."""
+    if keyword in ("properties", "$defs", "definitions") and isinstance(value, Mapping):
+        for name, child in value.items():
+            yield f"{here}/{_escape(name)}", child
+    elif keyword == "allOf" and isinstance(value, list):
+        for index, child in enumerate(value):
+            yield f"{here}/{index}", child
+    elif keyword == "items" or (keyword == "additionalProperties" and not isinstance(value, bool)):
+        yield here, value
+
+
+def _reference(ref: str, root: Schema, here: str) -> Iterator[SchemaDefect]:
+    if not ref.startswith("#"):
+        yield SchemaDefect(here, "external_ref", f"`$ref` leads to {ref!r}, outside this schema")
+        return
+    parts = _ref_parts(ref)
+    if ref == "#":
+        yield SchemaDefect(here, "cyclic_ref", "`$ref` leads back to the whole schema")
+    elif not parts or parts[0] not in ("$defs", "definitions") or len(parts) < 2:
+        yield SchemaDefect(here, "external_ref", f"`$ref` leads to {ref!r}, outside `$defs` and `definitions`")
+    elif _lookup(root, ref) is _MISSING:
+        yield SchemaDefect(here, "missing_ref", f"`$ref` leads to {ref!r}, which does not exist")
+    elif _reaches_itself(ref, root, here):
+        yield SchemaDefect(here, "cyclic_ref", f"`$ref` {ref!r} leads back to itself")
+
+
+def _reaches_itself(ref: str, root: Schema, here: str) -> bool:
+    """Whether the `$ref` that stands at pointer `here` is met again by following it."""
+    seen: set[str] = set()
+    todo = [ref]
+    while todo:
+        target = todo.pop()
+        pointer = "".join(f"/{_escape(part)}" for part in _ref_parts(target))
+        if pointer in seen:
+            continue
+        seen.add(pointer)
+        if here.startswith(pointer + "/"):
+            return True
+        todo += _refs_below(_lookup(root, target))
+    return False
+
+
+def _refs_below(schema: object) -> list[str]:
+    if not isinstance(schema, Mapping):
+        return []
+    found = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+    for keyword, value in schema.items():
+        for _, child in _children(keyword, value, ""):
+            found += _refs_below(child)
+    return found
+
+
+def _ref_parts(ref: str) -> list[str]:
+    pointer = unquote(ref[1:])
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _lookup(root: Schema, ref: str) -> object:
+    if not ref.startswith("#/"):
+        return _MISSING
+    value: Any = root
+    for part in _ref_parts(ref):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and part.isascii() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _MISSING
+    return value
+
+
+def _escape(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+# --- keyword shapes -----------------------------------------------------------------------------------------------
+
+_Rule = Callable[[Json, str], Iterator[SchemaDefect]]
+
+
+def _malformed(here: str, value: Json, expected: str) -> SchemaDefect:
+    keyword = here.rpartition("/")[2]
+    return SchemaDefect(here, "malformed_keyword", f"`{keyword}` is {canonical_word(value)}; expected {expected}")
+
+
+def _rule(expected: str, fits: Callable[[Json], bool]) -> _Rule:
+    def check(value: Json, here: str) -> Iterator[SchemaDefect]:
+        if not fits(value):
+            yield _malformed(here, value, expected)
+
+    return check
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_length(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_positive(value: Json) -> bool:
+    return _is_number(value) and value > 0  # type: ignore[operator]
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_schema_list(value: Json) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _type(value: Json, here: str) -> Iterator[SchemaDefect]:
+    if isinstance(value, str):
+        if value not in TYPES:
+            yield _malformed(here, value, f"one of {', '.join(TYPES)}")
+        return
+    if not isinstance(value, list) or not value:
+        yield _malformed(here, value, "a type name or a non-empty list of them")
+        return
+    for index, name in enumerate(value):
+        if name not in TYPES:
+            yield SchemaDefect(
+                f"{here}/{index}", "malformed_keyword", f"`type` lists {canonical_word(name)}; expected type names"
+            )
+        elif name in value[:index]:
+            yield SchemaDefect(f"{here}/{index}", "repeated_member", f"`type` lists {canonical_word(name)} twice")
+
+
+def _enum(value: Json, here: str) -> Iterator[SchemaDefect]:
+    if not isinstance(value, list):
+        yield _malformed(here, value, "a list")
+        return
+    if not value:
+        yield SchemaDefect(here, "empty_enum", "`enum` is empty, so no value can ever pass")
+    yield from _repeated(value, here, "enum")
+
+
+def _required_names(value: Json, here: str) -> Iterator[SchemaDefect]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        yield _malformed(here, value, "a list of property names")
+        return
+    yield from _repeated(value, here, "required")
+
+
+def _repeated(members: list[Json], here: str, keyword: str) -> Iterator[SchemaDefect]:
+    seen: set[str] = set()
+    for index, member in enumerate(members):
+        key = canonical_text(_number_form(member))
+        if key in seen:
+            message = f"`{keyword}` lists {canonical_word(member)} twice"
+            yield SchemaDefect(f"{here}/{index}", "repeated_member", message)
+        seen.add(key)
+
+
+def _number_form(value: Json) -> Json:
+    # JSON Schema equality: 1 and 1.0 are one number.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _number_form(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_number_form(item) for item in value]
+    return value
+
+
+def _pattern(value: Json, here: str) -> Iterator[SchemaDefect]:
+    if not isinstance(value, str):
+        yield _malformed(here, value, "a regular expression")
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        message = f"`pattern` {canonical_word(value)} is not a regular expression: {error}"
+        yield SchemaDefect(here, "malformed_keyword", message)
+
+
+_NUMBER = _rule("a number", _is_number)
+_LENGTH = _rule("an integer of at least 0", _is_length)
+_TEXT = _rule("text", lambda value: isinstance(value, str))
+_OBJECT = _rule("an object of schemas", _is_object)
+_ANYTHING = _rule("any value", lambda _: True)
+
+_RULES: dict[str, _Rule] = {
+    "type": _type,
+    "properties": _OBJECT,
+    "required": _required_names,
+    "additionalProperties": _rule("true, false or a schema", lambda value: isinstance(value, bool | Mapping)),
+    "items": _rule("a schema", _is_object),
+    "enum": _enum,
+    "const": _ANYTHING,
+    "minimum": _NUMBER,
+    "maximum": _NUMBER,
+    "exclusiveMinimum": _NUMBER,
+    "exclusiveMaximum": _NUMBER,
+    "multipleOf": _rule("a number above 0", _is_positive),
+    "minLength": _LENGTH,
+    "maxLength": _LENGTH,
+    "pattern": _pattern,
+    "minItems": _LENGTH,
+    "maxItems": _LENGTH,
+    "uniqueItems": _rule("true or false", lambda value: isinstance(value, bool)),
+    "minProperties": _LENGTH,
+    "maxProperties": _LENGTH,
+    "allOf": _rule("a non-empty list of schemas", _is_schema_list),
+    "$ref": _TEXT,
+    "$defs": _OBJECT,
+    "definitions": _OBJECT,
+    "default": _ANYTHING,
+    "title": _TEXT,
+    "description": _TEXT,
+    "$comment": _TEXT,
+    "examples": _rule("a list", lambda value: isinstance(value, list)),
+}
+
+
+# --- keywords against each other ----------------------------------------------------------------------------------
+
+
+def _bounds(schema: Schema, at: str) -> Iterator[SchemaDefect]:
+    for low, high, strict in (
+        ("minimum", "maximum", False),
+        ("exclusiveMinimum", "maximum", True),
+        ("minimum", "exclusiveMaximum", True),
+        ("exclusiveMinimum", "exclusiveMaximum", True),
+        ("minLength", "maxLength", False),
+        ("minItems", "maxItems", False),
+        ("minProperties", "maxProperties", False),
+    ):
+        if low not in schema or high not in schema:
+            continue
+        least: Any = schema[low]
+        most: Any = schema[high]
+        if least > most or (strict and least == most):
+            message = f"`{low}` {canonical_word(least)} leaves nothing under `{high}` {canonical_word(most)}"
+            yield SchemaDefect(f"{at}/{low}", "inconsistent_bounds", message)
+
+
+def _members(schema: Schema, at: str) -> Iterator[SchemaDefect]:
+    if "type" not in schema:
+        return
+    declared = schema["type"]
+    types = declared if isinstance(declared, list) else [declared]
+    enum = schema.get("enum", [])
+    values = [
+        (f"{at}/enum/{index}", "enum", value) for index, value in enumerate(enum if isinstance(enum, list) else [])
+    ]
+    if "const" in schema:
+        values.append((f"{at}/const", "const", schema["const"]))
+    for pointer, keyword, value in values:
+        if not any(has_type(value, str(name)) for name in types):
+            named = " or ".join(str(name) for name in types)
+            message = f"`{keyword}` holds {canonical_word(value)}, which is no {named}"
+            yield SchemaDefect(pointer, "value_violates_type", message)
+
+
+def has_type(value: Json, name: str) -> bool:
+    """Whether a value has a JSON type, strictly: booleans are no numbers and `2.0` is no integer."""
+    if name == "null":
+        return value is None
+    if name == "boolean":
+        return isinstance(value, bool)
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "number":
+        return _is_number(value)
+    if name == "string":
+        return isinstance(value, str)
+    return isinstance(value, Mapping) if name == "object" else isinstance(value, list | tuple)
+
+
+def _required(schema: Schema, at: str) -> Iterator[SchemaDefect]:
+    properties = schema.get("properties", {})
+    required = schema.get("required", [])
+    if schema.get("additionalProperties") is not False or not isinstance(required, list):
+        return
+    for index, name in enumerate(required):
+        if isinstance(properties, Mapping) and name not in properties:
+            message = f"`required` names {canonical_word(name)}, which is not declared while nothing else is allowed"
+            yield SchemaDefect(f"{at}/required/{index}", "required_unsatisfiable", message)
+
+
+# --- defaults -----------------------------------------------------------------------------------------------------
+
+
+def _default_defects(schema: Json, root: Schema, at: str) -> Iterator[SchemaDefect]:
+    """Defaults that their own schema refuses. Only for schemas without other defects, so references all resolve."""
+    if not isinstance(schema, Mapping):
+        return
+    if "default" in schema:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fault = next(_validator(canonical_text(root)).evolve(schema=schema).iter_errors(schema["default"]), None)
+        if fault is not None:
+            message = f"`default` {canonical_word(schema['default'])} breaks `{fault.validator}` of its own schema"
+            yield SchemaDefect(f"{at}/default", "default_violates_schema", message)
+    for keyword, value in schema.items():
+        for pointer, child in _children(keyword, value, f"{at}/{_escape(keyword)}"):
+            yield from _default_defects(child, root, pointer)
+
+
+@functools.lru_cache(maxsize=8)
+def _validator(root: str) -> Any:
+    # Imported here because listing tasks must not pay for jsonschema.
+    from jsonschema import Draft202012Validator, validators
+
+    def integer(_: object, value: Json) -> bool:
+        return has_type(value, "integer")
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", integer)
+    strict: Any = validators.extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    return strict(json.loads(root))

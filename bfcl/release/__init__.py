@@ -1,0 +1,1 @@
+"""Read and verify a published benchmark. Rule: generation.md §6."""

@@ -1,0 +1,226 @@
+"""Which calls does every task expect, with which arguments? Rule: generation.md §3.4; pack.md §5.2, §5.6."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from bfcl.canonical import Json
+from bfcl.errors import Problem, StageError, raise_all
+from bfcl.oracle.protocol import Episode, EpisodeResult, Oracle, PlannedCall
+from bfcl.pack.placeholders import fill_json
+from bfcl.records.ids import TemplateId
+from bfcl.records.plan import Outline
+from bfcl.records.task import Task
+from bfcl.records.template import Template
+from bfcl.records.tool import Tool
+from bfcl.records.trace import Call, Trace
+from bfcl.stages.call_plan import BINDING_FAILED, Argument, CallPlan, blueprint, superseded, template_problem
+
+
+def derive(
+    template: Template, outline: Outline, tasks: Sequence[Task], tools: Mapping[str, Tool], oracle: Oracle | None
+) -> list[Trace]:
+    """The expected calls of each task, in input order, where `tasks` are all tasks of the template.
+
+    `oracle` is used by `dependent_call` templates only, for one episode a task. A task whose dependent argument does
+    not resolve keeps an underived trace with its reason. Raises StageError for faults of the template, or if no task of
+    it can be derived; OracleError if no episode can run at all.
+    """
+    traces = derive_chunk(template, outline, tasks, tools, oracle)
+    raise_all(StageError, starved(template.template_id, traces))
+    return traces
+
+
+def derive_chunk(
+    template: Template, outline: Outline, tasks: Sequence[Task], tools: Mapping[str, Tool], oracle: Oracle | None
+) -> list[Trace]:
+    """`derive` for some tasks of a template: losing all of them is no fault yet (ask `starved` of the whole)."""
+    calls, problems = blueprint(template, outline, tools)
+    raise_all(StageError, problems)
+    if any(argument.kind == "result" for call in calls for argument in call.arguments):
+        if oracle is None:
+            raise ValueError(f"{template.template_id}: a dependent call needs an oracle")
+        return _derive_dependent(template, calls, tasks, oracle)
+    return [_trace(task, _calls(calls, _bound(calls, task))) for task in tasks]
+
+
+def starved(template_id: TemplateId, traces: Sequence[Trace]) -> list[Problem]:
+    """The problem of a template all of whose traces were dropped; nothing for an empty template."""
+    if not traces or any(trace.derived for trace in traces):
+        return []
+    reasons = sorted({trace.drop_reason or "" for trace in traces})
+    return [
+        template_problem(
+            template_id,
+            BINDING_FAILED,
+            f"none of {len(traces)} tasks could be derived: {', '.join(reasons)}",
+            fix="correct the path, or narrow the slot filters to rows that have a result",
+        )
+    ]
+
+
+def trace_problems(template: Template, outline: Outline, tools: Mapping[str, Tool]) -> list[Problem]:
+    """Faults of a template's calls that no task escapes, in call order, then those of the template as a whole."""
+    return list(blueprint(template, outline, tools).problems)
+
+
+def superseded_calls(template: Template, outline: Outline, tools: Mapping[str, Tool]) -> list[tuple[int, str]]:
+    """(call number, slot) of every call that reads a slot which a later turn corrects."""
+    return superseded(template, outline, blueprint(template, outline, tools).calls)
+
+
+# --- the tasks' part ----------------------------------------------------------------------------------------------
+
+
+def _bound(calls: Sequence[CallPlan], task: Task) -> list[dict[str, Json]]:
+    """The arguments of each call, in derived order, with the values in force at its place; results stay open."""
+    in_force: list[Mapping[str, Json]] = [task.slots_initial]
+    for delivery in task.slot_updates:
+        in_force.append({**in_force[-1], **delivery.values})
+    return [{one.name: _value(one, in_force[call.corrections]) for one in call.arguments} for call in calls]
+
+
+def _value(argument: Argument, slots: Mapping[str, Json]) -> Json:
+    if argument.kind == "slot":
+        return slots[argument.slot]
+    return fill_json(argument.value, slots) if argument.kind == "filled" else argument.value
+
+
+def _trace(task: Task, calls: Sequence[Call]) -> Trace:
+    return Trace(
+        task_id=task.task_id,
+        template_id=task.template_id,
+        turn_policy=task.turn_policy,
+        derived=True,
+        drop_reason=None,
+        calls=tuple(calls),
+    )
+
+
+def _calls(calls: Sequence[CallPlan], arguments: Sequence[Mapping[str, Json]]) -> list[Call]:
+    return [
+        Call(
+            turn_index=call.turn_index,
+            call_group=call.call_group,
+            position_in_group=call.position_in_group,
+            function_name=call.tool,
+            arguments=filled,
+        )
+        for call, filled in zip(calls, arguments, strict=True)
+    ]
+
+
+# --- dependent arguments ------------------------------------------------------------------------------------------
+
+Miss = Literal["call_did_not_finish", "error_result", "path_missing", "null_value", "not_a_scalar", "name_on_a_list"]
+
+
+class _Resolved(NamedTuple):
+    value: Json
+    miss: Miss | None
+
+
+def resolve(result: Json, path: Sequence[str | int]) -> _Resolved:
+    """The non-null scalar at `path` of a tool's result, or why there is none."""
+    if isinstance(result, Mapping) and isinstance(result.get("error"), Mapping):
+        return _Resolved(None, "error_result")
+    value = result
+    for step in path:
+        if isinstance(value, list):
+            if isinstance(step, str):
+                return _Resolved(None, "name_on_a_list")
+            if step >= len(value):
+                return _Resolved(None, "path_missing")
+            value = value[step]
+        elif isinstance(value, Mapping) and str(step) in value:
+            value = value[str(step)]
+        else:
+            return _Resolved(None, "path_missing")
+    if value is None:
+        return _Resolved(None, "null_value")
+    if isinstance(value, Mapping | list):
+        return _Resolved(None, "not_a_scalar")
+    return _Resolved(value, None)
+
+
+def _derive_dependent(
+    template: Template, calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle
+) -> list[Trace]:
+    sources = [one.source for call in calls for one in call.arguments if one.source is not None]
+    # Nothing is learnt from calls behind the last one that another needs.
+    needed = calls[: 1 + max(source.call for source in sources)]
+    bound = [_bound(calls, task) for task in tasks]
+    episodes = [_episode(task, needed, arguments) for task, arguments in zip(tasks, bound, strict=True)]
+    traces: list[Trace] = []
+    impossible: list[Problem] = []
+    for task, arguments, result in zip(tasks, bound, oracle.run(episodes), strict=True):
+        missed = _fill_results(calls, arguments, result)
+        if missed is None:
+            traces.append(_trace(task, _calls(calls, arguments)))
+            continue
+        traces.append(_dropped(task, missed, result))
+        if missed.miss == "name_on_a_list" and not impossible:
+            message = f"`{missed.parameter}` of {missed.tool} applies a name to a list; no task can take that path"
+            fix = "put a list index before the name"
+            impossible.append(template_problem(template.template_id, BINDING_FAILED, message, fix=fix))
+    raise_all(StageError, impossible)
+    return traces
+
+
+class _Missed(NamedTuple):
+    """The first dependent argument of a task that no result fills."""
+
+    miss: Miss
+    tool: str
+    parameter: str
+
+
+def _fill_results(
+    calls: Sequence[CallPlan], arguments: Sequence[dict[str, Json]], result: EpisodeResult
+) -> _Missed | None:
+    """Put the values of earlier results into `arguments`; the first that has none ends it."""
+    answers = [json.loads(text) for text in result.results]
+    for call, filled in zip(calls, arguments, strict=True):
+        for one in call.arguments:
+            if one.source is None:
+                continue
+            if one.source.call >= len(answers):
+                return _Missed("call_did_not_finish", call.tool, one.name)
+            value, miss = resolve(answers[one.source.call], one.source.path)
+            if miss is not None:
+                return _Missed(miss, call.tool, one.name)
+            filled[one.name] = value
+    return None
+
+
+def _dropped(task: Task, missed: _Missed, result: EpisodeResult) -> Trace:
+    reason = f"{BINDING_FAILED}: {missed.miss}"
+    if missed.miss == "call_did_not_finish" and result.breakdown is not None:
+        # The oracle broke before the result was there: the same reason its replay would give.
+        reason = f"executable_replay_failed: {result.breakdown.code}"
+    return Trace(
+        task_id=task.task_id,
+        template_id=task.template_id,
+        turn_policy=task.turn_policy,
+        derived=False,
+        drop_reason=reason,
+        calls=(),
+    )
+
+
+def _episode(task: Task, calls: Sequence[CallPlan], arguments: Sequence[Mapping[str, Json]]) -> Episode:
+    return Episode(
+        task_id=task.task_id,
+        seed=task.seed,
+        calls=tuple(
+            PlannedCall(
+                tool=call.tool,
+                arguments={one.name: filled[one.name] for one in call.arguments if one.source is None},
+                turn_index=call.turn_index,
+                from_results={one.name: one.source for one in call.arguments if one.source is not None},
+            )
+            for call, filled in zip(calls, arguments[: len(calls)], strict=True)
+        ),
+    )

@@ -1,0 +1,396 @@
+"""Which rows are published, in which order, and what each row says. Rule: generation.md §6.1, §6.2."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final, NamedTuple
+
+from bfcl.canonical import Json, canonical_text
+from bfcl.config.model import RunConfig
+from bfcl.errors import Problem, StageError
+from bfcl.pack.model import Pack
+from bfcl.records.ids import TaskId, TemplateId, Tier
+from bfcl.records.surface import Surface
+from bfcl.records.task import Task
+from bfcl.records.template import Template
+from bfcl.records.tool import Tool
+from bfcl.records.trace import Call, Trace
+from bfcl.records.verdict import ReplayVerdict, SchemaVerdict, ToolResult
+from bfcl.stages.arguments import required_parameters
+from bfcl.tables.benchmark import BenchmarkRow, ExpectedCall, Message, WireCall
+
+SURFACE_GATE: Final = "deterministic_guards"
+ORDERING: Final = "raw_order"
+
+_SHOWN_REASONS = 5
+
+
+ArgumentOrder = tuple[tuple[str, ...], ...]
+"""Per expected call of a template: its argument names in the order they are derived."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowContext:
+    """What every row of a release shares: see `row_context`."""
+
+    expt_name: str
+    tier: Tier
+    lineage_policy: str
+    system_prompt: str
+    tools: Mapping[str, Json]
+    """Name to model-facing form."""
+    argument_orders: Mapping[TemplateId, ArgumentOrder]
+    _texts: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def gold_eligible(self) -> bool:
+        """Whether rows may call themselves Gold."""
+        return not gold_ineligibility_reasons(self.tier, self.lineage_policy)
+
+    def tool_texts(self, present: tuple[str, ...], required: tuple[str, ...]) -> tuple[str, str]:
+        """Canonical JSON of the present tools in that order, and of the sorted required names."""
+        key = (*present, "", *required)
+        texts = self._texts.get(key)
+        if texts is None:
+            texts = (canonical_text([self.tools[name] for name in present]), canonical_text(sorted(required)))
+            self._texts[key] = texts
+        return texts
+
+
+def row_context(config: RunConfig, pack: Pack, tier: Tier, system_prompt: str) -> RowContext:
+    """Gather it once a run. `system_prompt` is the text whose id the surfaces carry."""
+    catalog = {tool.name: tool for tool in pack.tools}
+    return RowContext(
+        expt_name=config.expt_name,
+        tier=tier,
+        lineage_policy=config.lineage.policy,
+        system_prompt=system_prompt,
+        tools={name: tool.model_facing() for name, tool in catalog.items()},
+        argument_orders={template.template_id: argument_order(template, catalog) for template in pack.templates},
+    )
+
+
+def argument_order(template: Template, catalog: Mapping[str, Tool]) -> ArgumentOrder:
+    """Declared arguments as declared, then the required parameters that slots fill. Rule: generation.md §3.4.
+
+    Stage tables hold arguments as canonical JSON, which sorts them; the published map keeps the order derived.
+    """
+    orders = []
+    for milestone in template.assistant_milestones:
+        if milestone.type == "tool_call":
+            tool = catalog.get(milestone.tool or "")
+            required = required_parameters(tool.parameters or {}) if tool is not None else []
+            orders.append(tuple(dict.fromkeys([*milestone.args, *required])))
+    return tuple(orders)
+
+
+class Decision(NamedTuple):
+    """What the stages decided about one task: all that planning and counting need."""
+
+    task_id: TaskId
+    template_id: TemplateId
+    turn_policy: str
+    canonical: bool
+    """Not a paraphrase."""
+    has_distractor: bool
+    """The row shows a tool it does not require."""
+    guards: tuple[str, ...]
+    """Surface guards violated, each once; none means accepted."""
+    trace_drop_reason: str | None
+    schema_valid: bool
+    replay_valid: bool
+    replay_reason: str | None
+
+
+class PublicationPlan(NamedTuple):
+    """Ids of both tables in row order. `published` is a subsequence of `raw`."""
+
+    raw: tuple[TaskId, ...]
+    published: tuple[TaskId, ...]
+
+
+class Tally(NamedTuple):
+    """Counts over all decisions of a run."""
+
+    expanded: int
+    canonical_expanded: int
+    surface_passed: int
+    trace_derived: int
+    schema_passed: int
+    replay_passed: int
+    published: int
+    guard_rejections: Mapping[str, int]
+    """Template to number of rows that violate a guard."""
+    trace_drops: Mapping[str, int]
+    """Reason to number of underived traces."""
+    published_policies: Mapping[str, int]
+    """Turn policy to number of published rows."""
+    published_with_distractor: int
+
+
+def gold_ineligibility_reasons(tier: Tier, lineage_policy: str) -> tuple[str, ...]:
+    """Why nothing of a run may be called Gold, in fixed order; empty for a Gold release."""
+    reasons = []
+    if tier != "gold":
+        reasons.append("pack_tier_not_gold")
+    if lineage_policy == "smoke_no_publication":
+        reasons.append("smoke_no_publication")
+    return tuple(reasons)
+
+
+# --- Decisions ----------------------------------------------------------------------------------------------------
+
+
+def decide(task: Task, surface: Surface, trace: Trace, schema: SchemaVerdict, replay: ReplayVerdict) -> Decision:
+    """Gather one task's verdicts. The five records must be of one task: see `disagreements`."""
+    return Decision(
+        task_id=task.task_id,
+        template_id=task.template_id,
+        turn_policy=task.turn_policy,
+        canonical=task.variant_index == 0,
+        has_distractor=not set(task.tools_present) <= set(task.required_tools),
+        guards=tuple(dict.fromkeys(violation.guard for violation in surface.guard_violations)),
+        trace_drop_reason=trace.drop_reason,
+        schema_valid=schema.valid,
+        replay_valid=replay.valid,
+        replay_reason=replay.reason,
+    )
+
+
+def disagreements(tables: Mapping[str, Iterable[str]]) -> list[Problem]:
+    """Where the stage tables do not carry the same ids in the same order, or carry one twice. Rule: generation.md §3.
+
+    `tables` maps artifact name to its ids; the first is the one the others are held against. Reads in step, once.
+    """
+    names = list(tables)
+    seen: set[str] = set()
+    for index, ids in enumerate(zip_longest(*tables.values())):
+        first = ids[0]
+        for name, task_id in zip(names[1:], ids[1:], strict=True):
+            if task_id != first:
+                message = f"row {index} is {_shown(task_id)}, in {names[0]} it is {_shown(first)}"
+                return [_disagreement(name, message)]
+        if first in seen:
+            return [_disagreement(names[0], f"row {index} repeats {_shown(first)}")]
+        seen.add(first)
+    return []
+
+
+def publication_plan(decisions: Sequence[Decision]) -> PublicationPlan:
+    """Raw is every replay-valid task, published those whose wording broke no guard, both in task order.
+
+    Raises: StageError `no_replay_validated_rows` or `no_published_rows`, with the counts and the largest reasons.
+    Rule: generation.md §6.2.
+    """
+    raw = tuple(decision.task_id for decision in decisions if decision.replay_valid)
+    if not raw:
+        reasons = Counter(decision.replay_reason or "unknown" for decision in decisions)
+        raise StageError(
+            Problem(
+                code="no_replay_validated_rows",
+                subject="replay_validated_tasks",
+                message=f"0 of {len(decisions)} tasks passed the replay{_largest(reasons)}",
+                fix="read stage_cache/replay_validated_tasks.parquet (reason, detail), "
+                "then stage_cache/rendered_conversations.parquet",
+            )
+        )
+    published = tuple(decision.task_id for decision in decisions if decision.replay_valid and not decision.guards)
+    if not published:
+        guards = Counter(guard for decision in decisions if decision.replay_valid for guard in decision.guards)
+        raise StageError(
+            Problem(
+                code="no_published_rows",
+                subject="rendered_conversations",
+                message=f"0 of {len(raw)} replay-valid rows passed the surface gate {SURFACE_GATE}{_largest(guards)}",
+                fix="read stage_cache/rendered_conversations.parquet (guard_violations) and reword those templates",
+            )
+        )
+    return PublicationPlan(raw, published)
+
+
+def tally(decisions: Iterable[Decision]) -> Tally:
+    """Count decisions for the manifest, in one pass."""
+    counts: Counter[str] = Counter()
+    guards: Counter[str] = Counter()
+    drops: Counter[str] = Counter()
+    policies: Counter[str] = Counter()
+    for decision in decisions:
+        counts["expanded"] += 1
+        counts["canonical_expanded"] += decision.canonical
+        counts["surface_passed"] += not decision.guards
+        counts["trace_derived"] += decision.trace_drop_reason is None
+        counts["schema_passed"] += decision.schema_valid
+        counts["replay_passed"] += decision.replay_valid
+        if decision.guards:
+            guards[decision.template_id] += 1
+        if decision.trace_drop_reason is not None:
+            drops[decision.trace_drop_reason] += 1
+        if decision.replay_valid and not decision.guards:
+            counts["published"] += 1
+            counts["published_with_distractor"] += decision.has_distractor
+            policies[decision.turn_policy] += 1
+    return Tally(
+        expanded=counts["expanded"],
+        canonical_expanded=counts["canonical_expanded"],
+        surface_passed=counts["surface_passed"],
+        trace_derived=counts["trace_derived"],
+        schema_passed=counts["schema_passed"],
+        replay_passed=counts["replay_passed"],
+        published=counts["published"],
+        guard_rejections=dict(guards),
+        trace_drops=dict(drops),
+        published_policies=dict(policies),
+        published_with_distractor=counts["published_with_distractor"],
+    )
+
+
+def _largest(reasons: Counter[str]) -> str:
+    if not reasons:
+        return ""
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{reason} {count}" for reason, count in ranked[:_SHOWN_REASONS])
+    rest = len(ranked) - _SHOWN_REASONS
+    return f": {shown}" + (f" and {rest} more reasons" if rest > 0 else "")
+
+
+def _shown(task_id: str | None) -> str:
+    return "absent" if task_id is None else f"`{task_id}`"
+
+
+def _disagreement(subject: str, message: str) -> Problem:
+    return Problem(
+        code="stage_tables_disagree",
+        subject=subject,
+        message=message,
+        fix="run again with rebuild=1; if it stays, report it as a bug",
+    )
+
+
+# --- Rows ---------------------------------------------------------------------------------------------------------
+
+
+def assemble(task: Task, surface: Surface, trace: Trace, replay: ReplayVerdict, context: RowContext) -> BenchmarkRow:
+    """The published row of one replay-valid task.
+
+    Raises ValueError where wording, calls and results do not belong together, which is never a person's mistake.
+    Rule: generation.md §6.1.
+    """
+    if not task.task_id == surface.task_id == trace.task_id == replay.task_id or not replay.valid:
+        raise ValueError(f"records of several tasks, or of one that failed its replay: {task.task_id}")
+    tools, fingerprint = context.tool_texts(task.tools_present, task.required_tools)
+    return {
+        "task_id": task.task_id,
+        "template_id": task.template_id,
+        "variant_index": task.variant_index,
+        "messages": _messages(surface, trace, replay, context.system_prompt),
+        "tools": tools,
+        "expected_tool_calls": _expected(trace, context.argument_orders[task.template_id]),
+        "success_assertions": list(task.success_assertions),
+        "fixture_refs": list(task.fixture_refs),
+        "intent": task.intent,
+        "category": task.category,
+        "difficulty": task.difficulty,
+        "required_tools": list(task.required_tools),
+        "required_tools_fingerprint": fingerprint,
+        "tools_present": list(task.tools_present),
+        "turn_policy": task.turn_policy,
+        "is_multi_turn": surface.num_user_turns > 1,
+        "num_tool_calls": len(trace.calls),
+        "call_order": task.call_order,
+        "call_order_prefix": task.call_order_prefix,
+        "system_prompt_id": surface.system_prompt_id,
+        "tier": context.tier,
+        "gold_eligible": context.gold_eligible,
+        "validated_by": ["schema", "replay", "assertions"] if replay.assertions else ["schema", "replay"],
+        "pack_id": task.pack_id,
+        "pack_version": task.pack_version,
+        "seed": task.seed,
+        "paraphrase_model": surface.paraphrase_model,
+        "paraphrase_model_canonical": surface.paraphrase_model_canonical,
+        # Null says that no policy was scanned for; false would claim a scan.
+        "held_out_hit": None,
+        "src": f"{task.pack_id}:{task.template_id}",
+        "metadata": canonical_text(
+            {
+                "language": surface.language,
+                "expt_name": context.expt_name,
+                "base_task_id": task.base_task_id,
+                "surface_source": surface.source,
+                "profile_hash": surface.profile_hash,
+            }
+        ),
+    }
+
+
+def _messages(surface: Surface, trace: Trace, replay: ReplayVerdict, system_prompt: str) -> list[Message]:
+    """System prompt, then every turn in order, each call batch followed by its answers."""
+    answered = zip(trace.calls, replay.tool_results, strict=True)
+    pending = next(answered, None)
+    messages = [_text("system", system_prompt)]
+    assistant_turn = 0
+    count = 0
+    for turn in surface.turns:
+        if turn.kind == "user":
+            messages.append(_text("user", turn.content))
+            continue
+        if turn.kind == "assistant_text":
+            messages.append(_text("assistant", turn.content))
+        else:
+            calls: list[WireCall] = []
+            answers: list[Message] = []
+            while pending is not None and pending[0].call_group == turn.call_group:
+                call, result = pending
+                _check_pair(call, result, assistant_turn)
+                name = f"call_{count}"
+                arguments = canonical_text(call.arguments)
+                calls.append(
+                    {"id": name, "type": "function", "function": {"name": call.function_name, "arguments": arguments}}
+                )
+                answer = canonical_text(result.result)
+                answers.append({"role": "tool", "content": answer, "tool_calls": None, "tool_call_id": name})
+                count += 1
+                pending = next(answered, None)
+            if not calls:
+                raise ValueError(f"{surface.task_id}: no expected call for group {turn.call_group}")
+            messages.append({"role": "assistant", "content": None, "tool_calls": calls, "tool_call_id": None})
+            messages += answers
+        assistant_turn += 1
+    if pending is not None:
+        raise ValueError(f"{surface.task_id}: group {pending[0].call_group} has no place in the conversation")
+    return messages
+
+
+def _check_pair(call: Call, result: ToolResult, assistant_turn: int) -> None:
+    placed = (call.turn_index, call.call_group, call.position_in_group, call.function_name)
+    answered = (result.turn_index, result.call_group, result.position_in_group, result.tool)
+    if placed != answered or call.turn_index != assistant_turn:
+        raise ValueError(f"call {placed} in assistant message {assistant_turn} is answered by {answered}")
+
+
+def _text(role: str, content: str | None) -> Message:
+    if content is None:
+        raise ValueError(f"a {role} turn without text")
+    return {"role": role, "content": content, "tool_calls": None, "tool_call_id": None}
+
+
+def _expected(trace: Trace, orders: ArgumentOrder) -> list[ExpectedCall]:
+    return [
+        {
+            "turn_index": call.turn_index,
+            "call_group": call.call_group,
+            "position_in_group": call.position_in_group,
+            "function_name": call.function_name,
+            "arguments": _ordered(call, order),
+        }
+        for call, order in zip(trace.calls, orders, strict=True)
+    ]
+
+
+def _ordered(call: Call, order: tuple[str, ...]) -> list[tuple[str, str]]:
+    pairs = [(name, canonical_text(call.arguments[name])) for name in order if name in call.arguments]
+    if len(pairs) != len(call.arguments):
+        raise ValueError(f"a call of {call.function_name} holds arguments its template does not give")
+    return pairs

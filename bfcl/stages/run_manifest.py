@@ -1,0 +1,286 @@
+"""What `run_manifest.json` says: the whole document from one record of inputs. Rule: generation.md §6.3.
+
+Features that no stage of this version provides appear in their documented off form, so that a reader finds every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Final
+
+from bfcl.canonical import Json
+from bfcl.config.model import RunConfig
+from bfcl.digest import Digest
+from bfcl.pack.fingerprint import CONTRACT as FINGERPRINT_CONTRACT
+from bfcl.pack.model import Pack
+from bfcl.records.ids import Tier
+from bfcl.stages import STAGES
+from bfcl.stages.bias import bias_applicability
+from bfcl.stages.final_output import ORDERING, SURFACE_GATE, Tally, gold_ineligibility_reasons
+from bfcl.tables.benchmark import BenchmarkInfo
+
+MANIFEST_FILE: Final = "run_manifest.json"
+RAW_FILE: Final = "benchmark_raw.parquet"
+PUBLISHED_FILE: Final = "benchmark.parquet"
+
+SCHEMA_VERSION: Final = "1.1"
+PUBLICATION_VERSION: Final = "1.0"
+EXPORTS_VERSION: Final = "1.0"
+HELD_OUT_VERSION: Final = "1.0"
+
+SEED_DERIVATION: Final = (
+    "first 8 bytes, big-endian unsigned, of sha256 of the canonical JSON of {pack_id, pack_version, template_id, "
+    "fixture_refs, slot_bindings, variant_index, global_seed}"
+)
+
+STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
+    "tools_internal": "stage_cache/tools_normalized_internal.json",
+    "tools_model_facing": "stage_cache/tools_normalized.json",
+    "oracle_validation_report": "stage_cache/oracle_validation_report.json",
+    "pack_manifest": "stage_cache/pack_manifest.json",
+    "fixtures_normalized": "stage_cache/fixtures_normalized.json",
+    "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",
+    **{PurePosixPath(name).stem: f"stage_cache/{name}" for stage in STAGES for name in stage.writes},
+}
+"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave."""
+
+ARTIFACT_FILES: Final[Mapping[str, str]] = {
+    **STAGE_ARTIFACTS,
+    "benchmark_raw_parquet": RAW_FILE,
+    "benchmark_parquet": PUBLISHED_FILE,
+}
+"""The same with the two published tables: every name a manifest may carry."""
+
+_ROLES = ("profile", "paraphrase", "surface_judge")
+_EXPORTS = ("bfcl_json", "nemo_evaluator_bundle")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Where a release was made. None means unknown."""
+
+    python: str
+    platform: str
+    machine: str
+    pyarrow: str
+    isolation: Json
+    """The level the oracle's worlds reached."""
+    pipeline_git_sha: str | None = None
+    pipeline_git_dirty: bool | None = None
+    pipeline_source_hash: str | None = None
+    dependency_lock_hash: str | None = None
+    worker_image_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestInputs:
+    """Everything a manifest is made of. Clock, randomness and the machine are read by the caller."""
+
+    run_id: str
+    created_at: str
+    pipeline_version: str
+    generation_config_hash: Digest
+    resolved_config_hash: Digest
+    runtime: Runtime
+    config: RunConfig
+    reference_samples: str | None = None
+    """Portable path of the reference samples, where the configuration names any."""
+    pack: Pack
+    tier: Tier
+    prompt_bundle_hash: Digest
+    tally: Tally
+    raw: BenchmarkInfo
+    published: BenchmarkInfo
+    artifacts: Mapping[str, Digest]
+    """Exactly the names of `STAGE_ARTIFACTS`."""
+    build: Mapping[str, Json]
+    """`{contract, publication_key, stages}`. Rule: generation.md §9.7."""
+
+
+def run_id(expt_name: str, moment: datetime, system_prompt_id: str, token: str) -> str:
+    """`<expt_name>-<UTC moment>-<12 hex of the prompt id>-<token>`; `moment` is aware and in UTC, `token` 32 hex."""
+    prompt = system_prompt_id.removeprefix("sha256:")[:12]
+    return f"{expt_name}-{moment:%Y%m%dT%H%M%S%f}Z-{prompt}-{token}"
+
+
+def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
+    """The manifest, ready for `readable_json`.
+
+    Raises ValueError where `artifacts` is not exactly what the stages leave, or the counts contradict the tables.
+    """
+    _check(inputs)
+    config, tier = inputs.config, inputs.tier
+    reasons = gold_ineligibility_reasons(tier, config.lineage.policy)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": inputs.run_id,
+        "created_at": inputs.created_at,
+        "oracle_clock": config.oracle_runtime.clock,
+        "generation_mode": "template_only",
+        "pipeline_version": inputs.pipeline_version,
+        "generation_config_hash": inputs.generation_config_hash,
+        "resolved_config_hash": inputs.resolved_config_hash,
+        "runtime": asdict(inputs.runtime),
+        "pack": _pack(inputs.pack),
+        "oracle": {"kind": "python", "endpoint_metadata": None},
+        "reference_benchmark": _reference(inputs),
+        "prompt_bundle_hash": inputs.prompt_bundle_hash,
+        "tier": tier,
+        "gold_eligible": not reasons,
+        "gold_ineligibility_reasons": reasons,
+        "lineage_policy": config.lineage.policy,
+        "profile_influenced_surface": False,
+        "judge_advisory": None,
+        "models": {role: _role_off() for role in _ROLES},
+        "surface_quality_validation": {
+            "contract_version": config.surface_quality_validation.contract_version,
+            "enabled": False,
+            "drop_authority": False,
+            "report": None,
+        },
+        "semantic_deduplication": {
+            "contract_version": config.semantic_deduplication_config.contract_version,
+            "enabled": False,
+            "model_identifier": None,
+            "settings_hash": None,
+            "embedding_signature": None,
+            "report": None,
+        },
+        "seeds": {"global": config.seed, "derivation": SEED_DERIVATION},
+        "held_out": {
+            "contract_version": HELD_OUT_VERSION,
+            "source": None,
+            "evaluated": False,
+            "rows_scanned": 0,
+            "rows_dropped": 0,
+        },
+        "publication": _publication(inputs.raw, inputs.published),
+        "exports": _exports_off(inputs.published),
+        "bias_targets": asdict(config.task_generation),
+        "bias_applicability": bias_applicability(
+            inputs.tally.published_policies, inputs.tally.published_with_distractor
+        ),
+        "stage_counts": _stage_counts(inputs.tally),
+        "surface_guard_rejections": {"by_template": inputs.tally.guard_rejections},
+        "paraphrase_rejections": {
+            "requested_candidates": 0,
+            "accepted_candidates": 0,
+            "rejected_candidates": 0,
+            "by_reason": {},
+            "by_template": {},
+        },
+        "trace_drop_rejections": {
+            "count": sum(inputs.tally.trace_drops.values()),
+            "by_reason": inputs.tally.trace_drops,
+        },
+        "artifacts": _artifacts(inputs),
+        "build": inputs.build,
+    }
+
+
+def _check(inputs: ManifestInputs) -> None:
+    if inputs.artifacts.keys() != STAGE_ARTIFACTS.keys():
+        odd = sorted(inputs.artifacts.keys() ^ STAGE_ARTIFACTS.keys())
+        raise ValueError(f"artifacts differ from what the stages leave: {', '.join(odd)}")
+    if (inputs.raw.rows, inputs.published.rows) != (inputs.tally.replay_passed, inputs.tally.published):
+        raise ValueError(
+            f"tables hold {inputs.raw.rows} and {inputs.published.rows} rows, "
+            f"decisions count {inputs.tally.replay_passed} and {inputs.tally.published}"
+        )
+
+
+def _pack(pack: Pack) -> Json:
+    return {
+        "pack_id": pack.manifest.pack_id,
+        "version": pack.manifest.version,
+        "content_hash": pack.fingerprint,
+        "fingerprint_contract": FINGERPRINT_CONTRACT,
+        "files": dict(pack.entries),
+    }
+
+
+def _reference(inputs: ManifestInputs) -> Json:
+    reference = inputs.config.reference_benchmark
+    if reference is None:
+        return None
+    return {
+        "name": reference.name,
+        "samples_path": inputs.reference_samples,
+        "content_hash": reference.content_hash,
+    }
+
+
+def _role_off() -> Json:
+    return {
+        "alias": None,
+        "provider": None,
+        "model_identity": {"source": None, "model": None, "revision": None, "weights_digest": None},
+        "canonical_id": None,
+        "config_hash": None,
+        "enabled": False,
+    }
+
+
+def _publication(raw: BenchmarkInfo, published: BenchmarkInfo) -> Json:
+    return {
+        "schema_version": PUBLICATION_VERSION,
+        "raw": {
+            "file": RAW_FILE,
+            "rows": raw.rows,
+            "content_hash": raw.content_hash,
+            "rows_digest": raw.rows_digest,
+            "contains": "schema_valid_and_replay_valid_rows",
+        },
+        "published": {
+            "file": PUBLISHED_FILE,
+            "rows": published.rows,
+            "content_hash": published.content_hash,
+            "rows_digest": published.rows_digest,
+            "surface_gate": SURFACE_GATE,
+            "dedup_balancing_applied": False,
+            "held_out_evaluated": False,
+            "ordering": ORDERING,
+        },
+        "restated_fields": [],
+        "verified": True,
+    }
+
+
+def _exports_off(published: BenchmarkInfo) -> Json:
+    return {
+        "schema_version": EXPORTS_VERSION,
+        "evaluated": False,
+        "status": None,
+        "benchmark_rows": published.rows,
+        "benchmark_content_hash": published.content_hash,
+        "validation_report": None,
+        "formats": {name: {"enabled": False} for name in _EXPORTS},
+    }
+
+
+def _stage_counts(tally: Tally) -> Json:
+    return {
+        "expanded": tally.expanded,
+        "canonical_expanded": tally.canonical_expanded,
+        "paraphrase_requested": 0,
+        "paraphrase_accepted": 0,
+        "paraphrase_rejected": 0,
+        "surface_passed": tally.surface_passed,
+        "trace_derived": tally.trace_derived,
+        "trace_dropped": sum(tally.trace_drops.values()),
+        "schema_passed": tally.schema_passed,
+        "replay_passed": tally.replay_passed,
+        "published": tally.published,
+    }
+
+
+def _artifacts(inputs: ManifestInputs) -> Json:
+    hashes = {
+        **inputs.artifacts,
+        "benchmark_raw_parquet": inputs.raw.content_hash,
+        "benchmark_parquet": inputs.published.content_hash,
+    }
+    return {name: {"content_hash": content_hash} for name, content_hash in hashes.items()}

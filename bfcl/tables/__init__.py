@@ -1,0 +1,1 @@
+"""The tables between stages: columns, rows, Parquet. Rule: generation.md §3."""

@@ -1,0 +1,282 @@
+"""How does a record become a row, and a row a record? Rule: generation.md §3.
+
+A row is a dict with exactly the columns of its table; list columns hold tuples on the way out and lists on the way
+in, `j` columns hold canonical JSON text. Canonical JSON sorts keys, so mappings come back in key order: whoever needs
+another order (arguments as derived) takes it from the template.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from bfcl.canonical import canonical_json, canonical_text
+from bfcl.records.plan import Plan
+from bfcl.records.surface import Surface, Turn, Violation
+from bfcl.records.task import SlotDelivery, Task
+from bfcl.records.trace import Call, Trace
+from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaFailure, SchemaVerdict, ToolResult
+
+Row: TypeAlias = dict[str, Any]
+"""Column name to JSON value: text, int, bool, float, list of text or None."""
+
+Record = TypeVar("Record")
+
+
+def encode_line(row: Row) -> bytes:
+    """The row as one canonical JSON line, without newline."""
+    return canonical_json(row)
+
+
+def decode_line(line: bytes) -> Row:
+    """The row a line holds."""
+    row: Row = json.loads(line)
+    return row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec(Generic[Record]):
+    """One table's two directions."""
+
+    artifact: str
+    to_row: Callable[[Record], Row]
+    from_row: Callable[[Row], Record]
+
+    def encode(self, record: Record) -> bytes:
+        """The record as one canonical JSON line."""
+        return canonical_json(self.to_row(record))
+
+    def decode(self, line: bytes) -> Record:
+        """The record a line holds."""
+        return self.from_row(json.loads(line))
+
+
+def task_row(task: Task) -> Row:
+    """A row of `task_instances`."""
+    slots = canonical_text(task.slots)
+    updates = task.slot_updates
+    return {
+        "task_id": task.task_id,
+        "base_task_id": task.base_task_id,
+        "template_id": task.template_id,
+        "pack_id": task.pack_id,
+        "pack_version": task.pack_version,
+        "intent": task.intent,
+        "category": task.category,
+        "difficulty": task.difficulty,
+        "turn_policy": task.turn_policy,
+        "call_order": task.call_order,
+        "call_order_prefix": task.call_order_prefix,
+        "variant_index": task.variant_index,
+        "seed": task.seed,
+        "mutates": task.mutates,
+        "required_tools": task.required_tools,
+        "tools_present": task.tools_present,
+        "success_assertions": task.success_assertions,
+        "edge_signatures": task.edge_signatures,
+        "fixture_refs": task.fixture_refs,
+        "slots": slots,
+        "slots_initial": slots if task.slots_initial is task.slots else canonical_text(task.slots_initial),
+        "slot_updates": canonical_text([update.to_json() for update in updates]) if updates else "[]",
+    }
+
+
+def task_from_row(row: Row) -> Task:
+    """Inverse of `task_row`."""
+    slots = json.loads(row["slots"])
+    same = row["slots_initial"] == row["slots"]
+    updates = row["slot_updates"]
+    return Task(
+        task_id=row["task_id"],
+        base_task_id=row["base_task_id"],
+        template_id=row["template_id"],
+        pack_id=row["pack_id"],
+        pack_version=row["pack_version"],
+        intent=row["intent"],
+        category=row["category"],
+        difficulty=row["difficulty"],
+        turn_policy=row["turn_policy"],
+        call_order=row["call_order"],
+        call_order_prefix=row["call_order_prefix"],
+        variant_index=row["variant_index"],
+        seed=row["seed"],
+        mutates=row["mutates"],
+        required_tools=tuple(row["required_tools"]),
+        tools_present=tuple(row["tools_present"]),
+        success_assertions=tuple(row["success_assertions"]),
+        edge_signatures=tuple(row["edge_signatures"]),
+        fixture_refs=tuple(row["fixture_refs"]),
+        slots=slots,
+        slots_initial=slots if same else json.loads(row["slots_initial"]),
+        slot_updates=() if updates == "[]" else tuple(SlotDelivery(**update) for update in json.loads(updates)),
+    )
+
+
+def plan_row(plan: Plan) -> Row:
+    """A row of `conversation_plans`."""
+    return {
+        "task_id": plan.task_id,
+        "template_id": plan.template_id,
+        "turn_policy": plan.turn_policy,
+        "num_user_turns": plan.num_user_turns,
+        "num_tool_calls": plan.num_tool_calls,
+        "is_multi_turn": plan.is_multi_turn,
+        "has_user_confirmation": plan.has_user_confirmation,
+        "has_slot_correction": plan.has_slot_correction,
+        "steps": canonical_text(plan.steps),
+    }
+
+
+def plan_from_row(row: Row) -> Plan:
+    """Inverse of `plan_row`."""
+    return Plan(
+        task_id=row["task_id"],
+        template_id=row["template_id"],
+        turn_policy=row["turn_policy"],
+        num_user_turns=row["num_user_turns"],
+        num_tool_calls=row["num_tool_calls"],
+        is_multi_turn=row["is_multi_turn"],
+        has_user_confirmation=row["has_user_confirmation"],
+        has_slot_correction=row["has_slot_correction"],
+        steps=tuple(
+            {**step, "tools": tuple(step["tools"])} if "tools" in step else step for step in json.loads(row["steps"])
+        ),
+    )
+
+
+def surface_row(surface: Surface) -> Row:
+    """A row of `rendered_conversations`."""
+    violations = surface.guard_violations
+    return {
+        "task_id": surface.task_id,
+        "base_task_id": surface.base_task_id,
+        "variant_index": surface.variant_index,
+        "source": surface.source,
+        "language": surface.language,
+        "system_prompt_id": surface.system_prompt_id,
+        "paraphrase_model": surface.paraphrase_model,
+        "paraphrase_model_canonical": surface.paraphrase_model_canonical,
+        "profile_hash": surface.profile_hash,
+        "num_user_turns": surface.num_user_turns,
+        "accepted": surface.accepted,
+        "guard_violations": canonical_text([each.to_json() for each in violations]) if violations else "[]",
+        "turns": canonical_text([turn.to_json() for turn in surface.turns]),
+    }
+
+
+def surface_from_row(row: Row) -> Surface:
+    """Inverse of `surface_row`."""
+    violations = row["guard_violations"]
+    return Surface(
+        task_id=row["task_id"],
+        base_task_id=row["base_task_id"],
+        variant_index=row["variant_index"],
+        source=row["source"],
+        language=row["language"],
+        system_prompt_id=row["system_prompt_id"],
+        paraphrase_model=row["paraphrase_model"],
+        paraphrase_model_canonical=row["paraphrase_model_canonical"],
+        profile_hash=row["profile_hash"],
+        num_user_turns=row["num_user_turns"],
+        accepted=row["accepted"],
+        guard_violations=() if violations == "[]" else tuple(_violation(each) for each in json.loads(violations)),
+        turns=tuple(Turn(**turn) for turn in json.loads(row["turns"])),
+    )
+
+
+def _violation(value: Row) -> Violation:
+    for key in ("slot", "tool", "phrase"):
+        if key in value:
+            return Violation(guard=value["guard"], key=key, value=value[key])
+    raise KeyError("slot, tool or phrase")
+
+
+def trace_row(trace: Trace) -> Row:
+    """A row of `expected_traces`."""
+    calls = trace.calls
+    return {
+        "task_id": trace.task_id,
+        "template_id": trace.template_id,
+        "turn_policy": trace.turn_policy,
+        "derived": trace.derived,
+        "drop_reason": trace.drop_reason,
+        "num_tool_calls": len(calls),
+        "expected_tool_calls": canonical_text([call.to_json() for call in calls]) if calls else "[]",
+    }
+
+
+def trace_from_row(row: Row) -> Trace:
+    """Inverse of `trace_row`, arguments in key order."""
+    return Trace(
+        task_id=row["task_id"],
+        template_id=row["template_id"],
+        turn_policy=row["turn_policy"],
+        derived=row["derived"],
+        drop_reason=row["drop_reason"],
+        calls=tuple(Call(**call) for call in json.loads(row["expected_tool_calls"])),
+    )
+
+
+def schema_row(verdict: SchemaVerdict) -> Row:
+    """A row of `schema_validated_traces`."""
+    failures = verdict.failures
+    return {
+        "task_id": verdict.task_id,
+        "template_id": verdict.template_id,
+        "valid": verdict.valid,
+        "reject_reason": verdict.reject_reason,
+        "failure_count": len(failures),
+        "failures": canonical_text([failure.to_json() for failure in failures]) if failures else "[]",
+    }
+
+
+def schema_from_row(row: Row) -> SchemaVerdict:
+    """Inverse of `schema_row`."""
+    failures = row["failures"]
+    return SchemaVerdict(
+        task_id=row["task_id"],
+        template_id=row["template_id"],
+        valid=row["valid"],
+        reject_reason=row["reject_reason"],
+        failures=() if failures == "[]" else tuple(SchemaFailure(**failure) for failure in json.loads(failures)),
+    )
+
+
+def replay_row(verdict: ReplayVerdict) -> Row:
+    """A row of `replay_validated_tasks`."""
+    return {
+        "task_id": verdict.task_id,
+        "template_id": verdict.template_id,
+        "valid": verdict.valid,
+        "reason": verdict.reason,
+        "detail": verdict.detail,
+        "num_tool_results": len(verdict.tool_results),
+        "tool_results": canonical_text([result.to_json() for result in verdict.tool_results]),
+        "assertions": canonical_text([outcome.to_json() for outcome in verdict.assertions]),
+    }
+
+
+def replay_from_row(row: Row) -> ReplayVerdict:
+    """Inverse of `replay_row`, arguments and results in key order."""
+    return ReplayVerdict(
+        task_id=row["task_id"],
+        template_id=row["template_id"],
+        valid=row["valid"],
+        reason=row["reason"],
+        detail=row["detail"],
+        tool_results=tuple(ToolResult(**result) for result in json.loads(row["tool_results"])),
+        assertions=tuple(
+            AssertionOutcome(name=each["name"], status=each["status"], detail=each["detail"])
+            for each in json.loads(row["assertions"])
+        ),
+    )
+
+
+TASKS = Codec(artifact="task_instances", to_row=task_row, from_row=task_from_row)
+PLANS = Codec(artifact="conversation_plans", to_row=plan_row, from_row=plan_from_row)
+SURFACES = Codec(artifact="rendered_conversations", to_row=surface_row, from_row=surface_from_row)
+TRACES = Codec(artifact="expected_traces", to_row=trace_row, from_row=trace_from_row)
+SCHEMA_VERDICTS = Codec(artifact="schema_validated_traces", to_row=schema_row, from_row=schema_from_row)
+REPLAY_VERDICTS = Codec(artifact="replay_validated_tasks", to_row=replay_row, from_row=replay_from_row)

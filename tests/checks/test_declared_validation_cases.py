@@ -1,0 +1,293 @@
+"""Check 5: probes of the oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bfcl.checks.declared_validation_cases import chained, classify, episode
+from bfcl.pack.model import Confirmation
+from tests.checks.judged import judge
+from tests.packs import Edit, append, drop, put, put_template, replace
+
+REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
+    "no case is declared": (
+        [put("validation_cases.yaml", (), [])],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:1: validation_cases_empty: declares no probe; expected a "
+                "success and a refusal for every tool\n"
+                "  fix: add at least two cases for each tool"
+            ),
+        ],
+    ),
+    "first case continues nothing": (
+        [put("validation_cases.yaml", (0, "reset_before"), False)],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:7: reset_before_false_without_predecessor: kiln_found: the "
+                "first case says `reset_before: false`, but no case comes before it\n"
+                "  fix: remove `reset_before`"
+            ),
+        ],
+    ),
+    "two cases share an id": (
+        [put("validation_cases.yaml", (1, "id"), "kiln_found")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:7: duplicate_case_id: kiln_found: case id `kiln_found` is "
+                "used twice; expected unique ids"
+            ),
+        ],
+    ),
+    "case probes an unknown tool": (
+        [put("validation_cases.yaml", (0, "tool"), "get_klin")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:2: unknown_tool: kiln_found: probes `get_klin`, not in the "
+                "catalog\n"
+                "  fix: did you mean `get_kiln`?"
+            ),
+        ],
+    ),
+    "answer is of another class": (
+        [put("validation_cases.yaml", (0, "expect", "result_class"), "structured_error")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:6: result_class_mismatch: kiln_found: answered "
+                '{"kiln":{"kiln_id":"K-1","recent_firings":["F-11"],"statu...: class is `success`; '
+                "expected `structured_error`"
+            ),
+        ],
+    ),
+    "answer is not pending": (
+        [put("validation_cases.yaml", (8, "expect", "result_class"), "awaiting_confirmation")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:77: result_class_mismatch: start_done: answered "
+                '{"firing_id":"F-14","status":"started"}: class is `success`; expected '
+                "`awaiting_confirmation`"
+            ),
+        ],
+    ),
+    "error has another code": (
+        [put("validation_cases.yaml", (1, "expect", "error_code"), "gone")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:13: error_code_mismatch: kiln_missing: error code is "
+                '"not_found"; expected "gone"'
+            ),
+        ],
+    ),
+    "error code is expected of a success": (
+        [put("validation_cases.yaml", (3, "expect", "error_code"), "gone")],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:28: error_code_mismatch: firing_found: the answer is no "
+                'error; expected "gone"'
+            ),
+        ],
+    ),
+    "no error is expected of a refusal": (
+        [put("validation_cases.yaml", (1, "expect"), {"error_code": None})],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:12: error_code_mismatch: kiln_missing: error code is "
+                '"not_found"; expected no error'
+            ),
+        ],
+    ),
+    "result field differs deep down": (
+        [put("validation_cases.yaml", (3, "expect", "firing", "cone"), 5.0)],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:29: result_field_mismatch: firing_found: result field "
+                "`firing.cone` is 5; expected 5.0"
+            ),
+        ],
+    ),
+    "result field is missing": (
+        [put("validation_cases.yaml", (0, "expect", "zone"), None)],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:7: result_field_mismatch: kiln_found: result field `zone` "
+                "is nothing; expected null"
+            ),
+        ],
+    ),
+    "state changes against the claim": (
+        [put("validation_cases.yaml", (8, "expect", "state_unchanged"), True)],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:79: state_changed: start_done: the call changed the state: "
+                '`firings["F-14"]` was nothing and became '
+                '{"cone":6,"firing_id":"F-14","kiln_id":"K-1","outcome":null}; expected no change'
+            ),
+        ],
+    ),
+    "success breaks its schema": (
+        [put("validation_cases.yaml", (8, "arguments", "atmosphere"), None)],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:72: successful_validation_case_schema_mismatch: "
+                "start_done: succeeded with arguments its schema refuses: `/atmosphere`: null; expected "
+                'one of ["oxidation","reduction"]'
+            ),
+            (
+                "5 pack/validation_cases.yaml:72: successful_validation_case_schema_mismatch: "
+                "start_done: succeeded with arguments its schema refuses: `/atmosphere`: null is null; "
+                "expected string"
+            ),
+        ],
+    ),
+    "tool has no negative case": (
+        [drop("validation_cases.yaml", (4,))],
+        {},
+        [
+            (
+                "5 pack/tools.json:25: incomplete_validation_coverage: `get_firing` has no negative "
+                "probe; expected at least one\n"
+                "  fix: add a case that the tool refuses; for a refusal told as a plain result say "
+                "`coverage: negative`"
+            ),
+        ],
+    ),
+    "tool has no success case": (
+        [put("validation_cases.yaml", (3, "coverage"), "negative")],
+        {},
+        [
+            (
+                "5 pack/tools.json:25: incomplete_validation_coverage: `get_firing` has no success "
+                "probe; expected at least one\n"
+                "  fix: add a case that the tool answers with a success"
+            ),
+        ],
+    ),
+    "tool raises in the middle of a chain": (
+        [
+            replace("backend.py", '    firing_id = "F-%d"', '    firing_id = 1 / 0 or "F-%d"'),
+            put_template("start_confirmed", ("assistant_milestones", 1, "args", "confirm"), False),
+            put_template("start_confirmed", ("success_assertions",), ["assert_pending"]),
+            put_template("start_confirmed", ("mutates",), False),
+            append(
+                "assertions.py",
+                '\n\ndef assert_pending(*, state, trace, task, ctx):\n    assert trace[0]["result"]["status"] != "x"\n',
+            ),
+        ],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:70: tool_raised: start_done: `start_firing` broke instead "
+                "of answering: ZeroDivisionError: division by zero (backend.py:73)"
+            ),
+            (
+                "5 pack/validation_cases.yaml:83: chain_aborted: kiln_after_start: did not run: "
+                "`start_done`, whose episode it continues, broke"
+            ),
+        ],
+    ),
+    "result is no object": (
+        [
+            replace("backend.py", '    return _refuse("unknown_tool", field=name)', "    return [name]"),
+            put("validation_cases.yaml", (0, "tool"), "other"),
+        ],
+        {},
+        [
+            ("5 pack/validation_cases.yaml:2: unknown_tool: kiln_found: probes `other`, not in the catalog"),
+            (
+                "5 pack/validation_cases.yaml:1: non_object_result: kiln_found: `other` broke instead of "
+                "answering: `other` answered list, expected an object"
+            ),
+        ],
+    ),
+}
+
+WARNED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
+    "refusal changes the state": (
+        [
+            replace(
+                "backend.py",
+                '        return _refuse("kiln_busy", entity="kiln", id=kiln_id)',
+                '        _STATE["next_firing"] += 1\n        return _refuse("kiln_busy", entity="kiln", id=kiln_id)',
+            ),
+            drop("validation_cases.yaml", (7, "expect", "state_unchanged")),
+        ],
+        {},
+        [
+            (
+                "5 pack/validation_cases.yaml:60: rejected_call_mutated_state: start_busy: refused the "
+                "call and yet changed the state: `next_firing` was 14 and became 15"
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("edits", "run", "expected"), REFUSED.values(), ids=REFUSED)
+def test_check_5_reports_exactly_the_fault_of_one_edit(
+    tmp_path: Path, edits: list[Edit], run: dict[str, object], expected: list[str]
+) -> None:
+    assert judge(tmp_path, *edits, **run).failures() == expected
+
+
+@pytest.mark.parametrize(("edits", "run", "expected"), WARNED.values(), ids=WARNED)
+def test_check_5_warns_without_failing(
+    tmp_path: Path, edits: list[Edit], run: dict[str, object], expected: list[str]
+) -> None:
+    judged = judge(tmp_path, *edits, **run)
+    assert [one for one in judged.warnings() if "_assertion" not in one] == expected
+    assert judged.statuses()["5"] == "pass"
+
+
+def test_check_5_lets_a_refusal_told_as_a_result_break_the_schema(tmp_path: Path) -> None:
+    arguments = put("validation_cases.yaml", (8, "arguments", "atmosphere"), None)
+    judged = judge(tmp_path, arguments, put("validation_cases.yaml", (8, "coverage"), "negative"))
+    assert judged.failures() == [
+        "5 pack/tools.json:45: incomplete_validation_coverage: `start_firing` has no success probe; "
+        "expected at least one\n"
+        "  fix: add a case that the tool answers with a success"
+    ]
+
+
+def test_check_5_plays_a_chain_of_cases_as_one_episode(tmp_path: Path) -> None:
+    cases = judge(tmp_path).pack.cases
+    chains = chained(cases)
+    assert chains == [(0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8, 9)]
+    played = episode(cases, chains[-1])
+    assert (played.task_id, played.seed, played.observe) == ("probe__start_done", 0, "each")
+    assert [(call.tool, call.turn_index) for call in played.calls] == [("start_firing", 0), ("get_kiln", 0)]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ({"error": {"code": "x"}, "status": "awaiting_confirmation"}, "structured_error"),
+        ({"error": {}}, "structured_error"),
+        ({"error": "x"}, "success"),
+        ({"status": "awaiting_confirmation"}, "awaiting_confirmation"),
+        ({"status": "started"}, "success"),
+        ({}, "success"),
+    ],
+)
+def test_classify_takes_the_first_class_that_fits(result: dict[str, object], expected: str) -> None:
+    assert classify(result, Confirmation()) == expected
+
+
+def test_classify_speaks_the_packs_own_confirmation_words() -> None:
+    words = Confirmation(parameter="ok", status_field="phase", pending_status="asked")
+    assert classify({"phase": "asked"}, words) == "awaiting_confirmation"
+    assert classify({"status": "awaiting_confirmation"}, words) == "success"

@@ -1,0 +1,119 @@
+"""Order of the checks, what is skipped when, and trouble with the oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bfcl.checks.validate import CHECKS, validate_pack
+from bfcl.errors import OracleError, Problem
+from bfcl.oracle.protocol import Episode, EpisodeResult
+from tests.checks.judged import judge
+from tests.checks.plain_oracle import PlainOracle
+from tests.packs import Edit, append, drop_template, put, put_template
+
+NAMES = [
+    ("1", "template_tool_names"),
+    ("2", "template_slot_sources"),
+    ("3", "backend_schema_alignment"),
+    ("4", "assertions_importable"),
+    ("5", "declared_validation_cases"),
+    ("7", "representative_generation_contract"),
+    ("I1", "isolation"),
+]
+
+FAULT_OF_1 = put_template("kiln_status", ("turn_policy",), "chat")
+FAULT_OF_2 = put_template("out_of_scope", ("slots", "topic", "source"), "literal:[]")
+FAULT_OF_3 = put("tools.json", (1, "function", "parameters", "format"), "x")
+FAULT_OF_4 = put_template("start_confirmed", ("success_assertions",), ["assert_nothing"])
+FAULT_OF_5 = put("validation_cases.yaml", (1, "expect", "error_code"), "gone")
+
+
+def test_validate_pack_reports_every_check_in_the_order_of_the_table(tmp_path: Path) -> None:
+    checks = judge(tmp_path).verdict.checks
+    assert [(check.id, check.name) for check in checks] == NAMES
+    assert [(check.id, check.name) for check in CHECKS] == NAMES
+    assert {check.status for check in checks} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("edits", "skipped"),
+    [
+        ([FAULT_OF_1], {"7": "check 1 did not pass"}),
+        ([FAULT_OF_2], {"7": "check 2 did not pass"}),
+        ([FAULT_OF_3], {"5": "check 3 did not pass", "7": "check 3 did not pass"}),
+        ([FAULT_OF_4], {"7": "check 4 did not pass"}),
+        ([FAULT_OF_5], {}),
+        ([FAULT_OF_1, FAULT_OF_2, FAULT_OF_4], {"7": "checks 1, 2, 4 did not pass"}),
+    ],
+)
+def test_validate_pack_skips_a_check_whose_needs_did_not_pass(
+    tmp_path: Path, edits: list[Edit], skipped: dict[str, str]
+) -> None:
+    checks = judge(tmp_path, *edits).verdict.checks
+    assert {check.id: check.skipped_because for check in checks if check.status == "skipped"} == skipped
+    assert all(check.failures == () for check in checks if check.status == "skipped")
+
+
+def test_validate_pack_reports_the_faults_of_several_files_at_once(tmp_path: Path) -> None:
+    edits = [FAULT_OF_1, FAULT_OF_2, FAULT_OF_4, FAULT_OF_5, drop_template("kiln_and_firing", ("success_assertions",))]
+    judged = judge(tmp_path, *edits, oracle_runtime__worker="thread")
+    found = [(check.id, one.code, one.template_id) for check in judged.verdict.checks for one in check.failures]
+    assert found == [
+        ("1", "unknown_turn_policy", "kiln_status"),
+        ("2", "slot_source_malformed", "out_of_scope"),
+        ("4", "missing_assertion", "start_confirmed"),
+        ("4", "template_without_success_assertion", "kiln_and_firing"),
+        ("5", "error_code_mismatch", None),
+        ("I1", "worker_not_process", None),
+    ]
+
+
+def test_validate_pack_reports_loading_warnings_under_the_check_of_their_file(tmp_path: Path) -> None:
+    edits = [put("manifest.yaml", ("clock",), "2020-01-01T00:00:00+00:00"), drop_template("kiln_status", ("intent",))]
+    warnings = [one for one in judge(tmp_path, *edits).warnings() if one.startswith("1 ")]
+    assert warnings == [
+        "1 pack/manifest.yaml:23: manifest_clock_differs: `clock` is `2020-01-01T00:00:00+00:00`, but the run uses "
+        "`oracle_runtime.clock` `2026-03-02T09:00:00+07:00`\n"
+        "  fix: make the two agree",
+        "1 pack/task_templates.yaml:1: template_without_intent: template `kiln_status` has no `intent`, so its rows "
+        "publish none\n"
+        "  fix: add `intent`",
+    ]
+
+
+class _Unreachable(PlainOracle):
+    def run(self, episodes: list[Episode]) -> list[EpisodeResult]:  # type: ignore[override]
+        raise OracleError(Problem(code="worker_crashed", message="the world ended twice"))
+
+
+def test_an_oracle_that_runs_no_episode_fails_the_checks_that_needed_it(tmp_path: Path) -> None:
+    judged = judge(tmp_path)
+    verdict = validate_pack(judged.pack, judged.config, _Unreachable(judged.pack, "2026-03-02T09:00:00+07:00"))
+    assert {check.id: [one.code for one in check.failures] for check in verdict.checks if check.failures} == {
+        "5": ["worker_crashed"],
+        "7": ["worker_crashed"],
+    }
+    assert verdict.tier == "silver"
+
+
+def test_isolation_fails_for_a_worker_thread(tmp_path: Path) -> None:
+    judged = judge(tmp_path, oracle_runtime__worker="thread")
+    assert judged.failures() == [
+        "I1 worker_not_process: `oracle_runtime.worker` is `thread`; only `process` isolates the oracle\n"
+        "  fix: set `oracle_runtime.worker: process`, or leave it out"
+    ]
+
+
+def test_a_broken_assertions_module_does_not_keep_the_probes_from_running(tmp_path: Path) -> None:
+    judged = judge(tmp_path, append("assertions.py", "1 / 0\n"), FAULT_OF_5)
+    assert judged.statuses() == {
+        "1": "pass",
+        "2": "pass",
+        "3": "pass",
+        "4": "fail",
+        "5": "fail",
+        "7": "skipped",
+        "I1": "pass",
+    }

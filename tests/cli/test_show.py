@@ -1,0 +1,101 @@
+"""How a command ends: status and stderr."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.cli.show import run, visible
+from bfcl.errors import BfclError, ConfigError, Problem
+
+
+class Unusual(BfclError):
+    exit_code = 7
+
+
+def _ends_with(error: BaseException) -> click.Command:
+    def callback() -> None:
+        raise error
+
+    return click.Command("ends", callback=callback)
+
+
+def test_success_is_status_0() -> None:
+    assert run(click.Command("fine", callback=lambda: None), []) == 0
+
+
+def test_refusal_prints_every_problem_and_ends_in_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    problems = [
+        Problem(code="one", message="first", path="a.yaml", line=3, fix="mend it"),
+        Problem(code="two", message="second", subject="x.y"),
+    ]
+    assert run(_ends_with(ConfigError(problems)), []) == 1
+    assert capsys.readouterr() == ("", "a.yaml:3: one: first\n  fix: mend it\ntwo: x.y: second\n")
+
+
+def test_refusal_ends_in_the_status_of_its_class(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_ends_with(Unusual(Problem(code="odd", message="so it is"))), []) == 7
+    assert capsys.readouterr() == ("", "odd: so it is\n")
+
+
+def test_refusal_spells_out_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_ends_with(ConfigError(Problem(code="c", message="a\x1b[31mb\r\x9b"))), []) == 1
+    assert capsys.readouterr() == ("", "c: a\\x1b[31mb\\x0d\\x9b\n")
+
+
+def test_usage_error_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(click.Command("fine", callback=lambda: None), ["--nope"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("Usage: bfcl [OPTIONS]\n")
+
+
+def test_interruption_is_status_130_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_ends_with(KeyboardInterrupt()), []) == 130
+    assert capsys.readouterr() == ("", "\n")
+
+
+def test_our_bug_stays_a_traceback() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(_ends_with(ZeroDivisionError()), [])
+
+
+@pytest.mark.parametrize(
+    "end", ["print('x')", "print('x' * 100_000)", "raise ConfigError(Problem(code='c', message='m'))"]
+)
+def test_reader_that_went_away_ends_in_status_1_without_a_word(end: str) -> None:
+    code = (
+        "import sys, click\n"
+        "from bfcl.cli.show import run\n"
+        "from bfcl.errors import ConfigError, Problem\n"
+        f"def body():\n    {end}\n"
+        "sys.exit(run(click.Command('loud', callback=body), []))\n"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    both_closed = "raise" in end
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdout=writer,
+        stderr=writer if both_closed else subprocess.PIPE,
+        check=False,
+        cwd=Path(__file__).resolve().parents[2],
+        text=True,
+    )
+    os.close(writer)
+    assert done.returncode == 1
+    assert not done.stderr
+
+
+@given(st.text())
+def test_visible_text_steers_no_terminal_and_stays_readable(text: str) -> None:
+    shown = visible(text)
+    assert all(character in "\t\n" or not (ord(character) < 32 or 127 <= ord(character) < 160) for character in shown)
+    assert visible(shown) == shown

@@ -1,0 +1,448 @@
+"""What the pipeline asks of the oracle, answered by real worlds over well-behaved packs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from bfcl.canonical import canonical_text
+from bfcl.errors import OracleError
+from bfcl.oracle.protocol import Episode, PlannedCall, ResultPath
+from bfcl.records.verdict import AssertionOutcome
+
+KEEPER = """
+import copy
+
+STATE = {}
+
+def list_tools():
+    return ["add", "find", "echo"]
+
+def reset(*, ctx, fixtures=None):
+    STATE.clear()
+    STATE["rows"] = copy.deepcopy(fixtures["rows"]) if fixtures else []
+
+def call_tool(name, arguments, *, ctx):
+    if name == "add":
+        STATE["rows"].append(arguments["value"])
+        return {"count": len(STATE["rows"]), "rows": STATE["rows"]}
+    if name == "find":
+        if arguments["at"] >= len(STATE["rows"]):
+            return {"error": {"code": "not_found"}}
+        return {"value": STATE["rows"][arguments["at"]], "deep": {"list": [{"x": "first"}, {"x": None}]}}
+    return {"ctx": [ctx.clock, ctx.seed, ctx.timeout_s, ctx.task_id, ctx.turn_index], "arguments": arguments}
+
+def get_state():
+    return STATE
+"""
+JUDGES = """
+def assert_called(*, state, trace, task, ctx):
+    assert trace, "nothing was called"
+
+def assert_task(*, state, trace, task, ctx):
+    assert task == {"task_id": "t", "slots": {"a": [1]}}, task
+    task["slots"]["a"].append(2)
+    trace.clear()
+    state.clear()
+
+def assert_untouched(*, state, trace, task, ctx):
+    assert task["slots"] == {"a": [1]} and trace and state
+
+def assert_plain(*, state, trace, task, ctx):
+    assert state == 0
+
+def assert_not_here(*, state, trace, task, ctx):
+    return {"status": "not_applicable", "detail": "no rows"}
+
+def assert_shrugs(*, state, trace, task, ctx):
+    return {"status": "not_applicable"}
+
+def assert_true(*, state, trace, task, ctx):
+    return True
+
+def assert_exits(*, state, trace, task, ctx):
+    raise SystemExit(0)
+
+def assert_breaks(*, state, trace, task, ctx):
+    return 1 / 0
+
+def assert_chats(*, state, trace, task, ctx):
+    return {"status": "not_applicable", "why": "x"}
+
+def assert_writes_ctx(*, state, trace, task, ctx):
+    ctx.seed = 3
+"""
+
+
+def call(tool, arguments=None, turn_index=0, **sources):
+    return PlannedCall(tool=tool, arguments=arguments or {}, turn_index=turn_index, from_results=sources)
+
+
+def plan(*calls, seed=7, **fields):
+    return Episode(task_id="t", seed=seed, calls=calls, **fields)
+
+
+@pytest.fixture
+def keeper(packs):
+    return packs.oracle(KEEPER, JUDGES, fixtures='{"rows":[1,2]}')
+
+
+def test_run_returns_results_arguments_and_state_as_canonical_text(keeper):
+    (result,) = keeper.run([plan(call("add", {"value": "Đặng", "b": 1, "a": 2.0}))])
+    assert result.breakdown is None
+    assert result.results == ('{"count":3,"rows":[1,2,"Đặng"]}',)
+    assert result.arguments == ('{"a":2.0,"b":1,"value":"Đặng"}',)
+    assert result.states == ('{"rows":[1,2,"Đặng"]}',)
+
+
+def test_run_passes_the_context_of_each_call(keeper):
+    (result,) = keeper.run([plan(call("echo"), call("echo", turn_index=3), seed=2**64 - 1)])
+    assert [json.loads(text)["ctx"] for text in result.results] == [
+        ["2026-03-02T10:00:00+07:00", 2**64 - 1, 30, "t", 0],
+        ["2026-03-02T10:00:00+07:00", 2**64 - 1, 30, "t", 3],
+    ]
+
+
+def test_run_serialises_a_result_when_it_is_returned_though_the_pack_goes_on_changing_it(keeper):
+    (result,) = keeper.run([plan(call("add", {"value": 3}), call("add", {"value": 4}), observe="each")])
+    assert result.results == ('{"count":3,"rows":[1,2,3]}', '{"count":4,"rows":[1,2,3,4]}')
+    assert result.states == ('{"rows":[1,2]}', '{"rows":[1,2,3]}', '{"rows":[1,2,3,4]}')
+
+
+def test_run_gives_results_in_input_order(keeper):
+    results = keeper.run([plan(call("echo", {"n": n})) for n in range(200)])
+    assert [json.loads(result.arguments[0])["n"] for result in results] == list(range(200))
+
+
+def test_run_of_nothing_is_nothing(keeper):
+    assert keeper.run([]) == []
+    assert keeper.replay([]) == []
+
+
+def test_run_without_fixtures_hands_reset_none(packs):
+    oracle = packs.oracle(KEEPER)
+    assert oracle.run([plan()])[0].states == ('{"rows":[]}',)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_replay_gives_the_same_for_any_number_of_jobs(packs, jobs):
+    episodes = [plan(call("add", {"value": n}), seed=n, assertions=("assert_called",)) for n in range(60)]
+    oracle = packs.oracle(KEEPER, JUDGES, fixtures='{"rows":[]}', jobs=jobs)
+    replayed = oracle.replay(episodes)
+    assert all(a == b for a, b in replayed)
+    assert [a.results for a, _ in replayed] == [(canonical_text({"count": 1, "rows": [n]}),) for n in range(60)]
+    assert all(a.assertions == (AssertionOutcome(name="assert_called", status="passed"),) for a, _ in replayed)
+
+
+def test_without_fork_results_are_the_same(packs):
+    episodes = [plan(call("add", {"value": n}), assertions=("assert_called",)) for n in range(2)]
+    forked = packs.oracle(KEEPER, JUDGES, fixtures='{"rows":[1]}')
+    spawned = packs.oracle(KEEPER, JUDGES, fixtures='{"rows":[1]}', fork=False)
+    assert spawned.replay(episodes) == forked.replay(episodes)
+    assert spawned.describe() == forked.describe()
+
+
+def test_several_threads_may_share_an_oracle(keeper):
+    seen: dict[int, list[str]] = {}
+
+    def work(number):
+        seen[number] = [r.arguments[0] for r in keeper.run([plan(call("echo", {"n": number})) for _ in range(5)])]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {number: [f'{{"n":{number}}}'] * 5 for number in range(4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "detail"),
+    [
+        ("assert_called", "passed", None),
+        ("assert_plain", "failed", "assert at assertions.py:15"),
+        ("assert_not_here", "not_applicable", "no rows"),
+        ("assert_shrugs", "not_applicable", None),
+        ("assert_true", "error", "returned True, expected None or a not_applicable object"),
+        ("assert_exits", "error", "assertions.py:27: SystemExit: 0"),
+        ("assert_breaks", "error", "assertions.py:30: ZeroDivisionError: division by zero"),
+        ("assert_chats", "error", "returned a dict, expected None or a not_applicable object"),
+        ("assert_writes_ctx", "error", "assertions.py:36: AttributeError: ctx is read-only: cannot set `seed`"),
+        ("assert_missing", "error", "`assert_missing` is not an exported assertion"),
+    ],
+)
+def test_assertion_outcomes(keeper, name, status, detail):
+    (result,) = keeper.run([plan(call("echo"), assertions=(name,))])
+    assert result.assertions == (AssertionOutcome(name=name, status=status, detail=detail),)
+    assert result.breakdown is None
+
+
+def test_a_failed_assertion_tells_its_text(keeper):
+    (result,) = keeper.run([plan(assertions=("assert_called",))])
+    assert result.assertions == (AssertionOutcome(name="assert_called", status="failed", detail="nothing was called"),)
+
+
+def test_each_assertion_gets_its_own_copies(keeper):
+    names = ("assert_task", "assert_untouched")
+    (result,) = keeper.run([plan(call("echo"), assertions=names, task={"task_id": "t", "slots": {"a": [1]}})])
+    assert [outcome.status for outcome in result.assertions] == ["passed", "passed"]
+
+
+def test_dependent_arguments_come_from_earlier_results(keeper):
+    deep = ResultPath(call=0, path=("deep", "list", 0, "x"))
+    (result,) = keeper.run(
+        [
+            plan(
+                call("find", {"at": 1}),
+                call("add", value=ResultPath(call=0, path=("value",))),
+                call("echo", {"k": 1}, d=deep),
+            )
+        ]
+    )
+    assert result.arguments == ('{"at":1}', '{"value":2}', '{"d":"first","k":1}')
+
+
+@pytest.mark.parametrize(
+    ("at", "path", "message"),
+    [
+        (0, ("nothing",), "missing: call 1 `echo` parameter `v`: result of call 0 has no `nothing`"),
+        (
+            0,
+            ("deep", "list", 7),
+            "missing: call 1 `echo` parameter `v`: result of call 0.deep.list has 2 elements, none at 7",
+        ),
+        (
+            0,
+            ("deep",),
+            "not_scalar: call 1 `echo` parameter `v`: result of call 0.deep is an object, "
+            "expected text, number or boolean",
+        ),
+        (
+            0,
+            ("deep", "list", 1, "x"),
+            "not_scalar: call 1 `echo` parameter `v`: result of call 0.deep.list[1].x is null, "
+            "expected text, number or boolean",
+        ),
+        (
+            0,
+            ("deep", "list", "x"),
+            "impossible: call 1 `echo` parameter `v`: result of call 0.deep.list is a list, which has no field `x`",
+        ),
+        (9, ("value",), "producer_error: call 1 `echo` parameter `v`: call 0 answered an error, `not_found`"),
+    ],
+)
+def test_a_dependent_argument_that_does_not_bind_breaks_the_episode(keeper, at, path, message):
+    (result,) = keeper.run([plan(call("find", {"at": at}), call("echo", v=ResultPath(call=0, path=path)))])
+    assert result.breakdown is not None
+    assert result.breakdown.code == "dependent_call_binding_failed"
+    assert (result.breakdown.phase, result.breakdown.call_index) == ("call", 1)
+    assert result.breakdown.message == message
+    assert len(result.results) == 1
+
+
+def test_a_dependent_argument_from_a_call_not_yet_run_is_impossible(keeper):
+    (result,) = keeper.run([plan(call("echo", v=ResultPath(call=0, path=("a",))))])
+    assert result.breakdown is not None
+    assert result.breakdown.message == "impossible: call 0 `echo` parameter `v`: call 0 has not run before it"
+
+
+def test_twice_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):
+    oracle = packs.oracle(
+        """
+        COUNT = 0
+        def list_tools(): return ["next"]
+        def reset(*, ctx, fixtures=None): pass
+        def call_tool(name, arguments, *, ctx):
+            global COUNT
+            COUNT += 1
+            return {"count": COUNT}
+        def get_state(): return {"count": COUNT}
+        """
+    )
+    first, second = oracle.run([plan(call("next"), twice=True), plan(call("next"))])
+    assert first.results == ('{"count":1}',)
+    assert first.again is not None
+    assert (first.again.results, first.again.states) == (('{"count":2}',), ('{"count":2}',))
+    assert second.results == ('{"count":1}',)
+    assert second.again is None
+
+
+def test_twice_hands_reset_fresh_fixtures(packs):
+    oracle = packs.oracle(
+        """
+        ROWS = None
+        def list_tools(): return []
+        def reset(*, ctx, fixtures=None):
+            global ROWS
+            ROWS = fixtures["rows"]
+            ROWS.append(1)
+        def call_tool(name, arguments, *, ctx): return {}
+        def get_state(): return {"rows": ROWS}
+        """,
+        fixtures='{"rows":[]}',
+    )
+    (result,) = oracle.run([plan(twice=True)])
+    assert result.again is not None
+    assert result.states == result.again.states == ('{"rows":[1]}',)
+
+
+def test_describe_tells_callables_tools_and_assertions(packs):
+    oracle = packs.oracle(
+        """
+        def list_tools(): return ["b", "a"]
+        def reset(*, ctx): pass
+        def call_tool(name, arguments, ctx): return {}
+        get_state = None
+        """,
+        """
+        def assert_good(*, state, trace, task, ctx): pass
+        def assert_any(**everything): pass
+        def assert_short(*, state, trace): pass
+        def assert_long(state, trace, task, ctx, extra): pass
+        def assert_positional(state, /, trace, task, ctx): pass
+        def helper(): pass
+        assert_number = 3
+        """,
+    )
+    told = oracle.describe()
+    assert told.backend_breakdown is told.assertions_breakdown is told.tools_breakdown is None
+    assert told.missing_callables == ("reset", "get_state")
+    assert told.tools == ("b", "a")
+    assert [(info.name, info.signature_problem, info.line) for info in told.assertions] == [
+        ("assert_good", None, 2),
+        ("assert_any", None, 3),
+        ("assert_short", "does not accept keyword `task`, `ctx`", 4),
+        ("assert_long", "requires extra parameter `extra`", 5),
+        ("assert_positional", "does not accept keyword `state`; requires extra parameter `state`", 6),
+    ]
+
+
+def test_describe_takes_the_callable_entries_of_an_assertions_table(packs):
+    oracle = packs.oracle(KEEPER, "def f(*, state, trace, task, ctx): pass\nASSERTIONS = {'mine': f, 'odd': 3}\n")
+    assert [(info.name, info.line) for info in oracle.describe().assertions] == [("mine", 1)]
+    assert oracle.run([plan(assertions=("mine",))])[0].assertions[0].passed
+
+
+def test_describe_refuses_an_assertions_table_that_is_none(packs):
+    (info,) = packs.oracle(KEEPER, "ASSERTIONS = []\n").describe().assertions
+    assert (info.name, info.signature_problem) == ("ASSERTIONS", "is a list, expected a mapping of names to callables")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ("return 'look'", "non_object_result", "list_tools returned str, expected a list of names"),
+        ("return [0]", "non_object_result", "list_tools returned an element of type int, expected names"),
+        ("return ['a', 'b', 'a']", "non_object_result", "list_tools names `a` twice"),
+        ("raise ValueError('no')", "tool_raised", "ValueError: no"),
+    ],
+)
+def test_describe_tells_what_is_wrong_with_list_tools(packs, body, code, message):
+    told = packs.oracle(KEEPER.replace('return ["add", "find", "echo"]', body)).describe()
+    assert told.tools is None
+    assert told.tools_breakdown is not None
+    assert (told.tools_breakdown.code, told.tools_breakdown.message) == (code, message)
+
+
+def test_a_backend_that_does_not_import_is_an_oracle_error_with_its_place(packs):
+    oracle = packs.oracle("import os\n\nraise RuntimeError(f'cannot read {os.path.dirname(__file__)}/x.csv')\n")
+    told = oracle.describe().backend_breakdown
+    assert told is not None
+    assert (told.code, told.message, told.where) == (
+        "backend_import_failed",
+        "RuntimeError: cannot read x.csv",
+        "backend.py:3",
+    )
+    with pytest.raises(OracleError) as caught:
+        oracle.run([plan()])
+    assert str(caught.value) == "backend.py:3: backend_import_failed: RuntimeError: cannot read x.csv"
+
+
+def test_a_syntax_error_is_placed_in_the_helper_that_holds_it(packs):
+    told = packs.oracle("import helper\n", helper="x = 1\ndef (:\n").describe().backend_breakdown
+    assert told is not None
+    assert (told.code, told.message, told.where) == (
+        "backend_import_failed",
+        "SyntaxError: invalid syntax",
+        "helper.py:2",
+    )
+
+
+def test_assertions_that_do_not_import_leave_the_backend_usable(packs):
+    oracle = packs.oracle(KEEPER, "import backend\nbackend.nothing\n")
+    told = oracle.describe()
+    assert told.backend_breakdown is None
+    assert told.tools == ("add", "find", "echo")
+    assert told.assertions_breakdown is not None
+    assert told.assertions_breakdown.code == "assertions_import_failed"
+    assert told.assertions_breakdown.where == "assertions.py:2"
+    (result,) = oracle.run([plan(call("echo"), assertions=("assert_x",))])
+    assert result.breakdown is None
+    assert result.assertions[0].detail == (
+        "assertions could not be imported: AttributeError: module 'backend' has no attribute 'nothing'"
+    )
+
+
+def test_pack_helpers_are_found_beside_the_module_and_in_the_pack_root(packs):
+    view = packs.view("import helper, near\n" + KEEPER, helper="x = 1", near="y = 2")
+    outside = view.parent / "declared"
+    outside.mkdir()
+    for name in ("backend", "near"):
+        (view / f"{name}.py").rename(outside / f"{name}.py")
+    spec = packs.spec(view)
+    oracle = packs.oracle(KEEPER)
+    declared = type(oracle)(
+        type(spec)(**{**{f: getattr(spec, f) for f in spec.__slots__}, "backend": str(outside / "backend.py")})
+    )
+    with declared:
+        assert declared.run([plan(call("echo"))])[0].breakdown is None
+
+
+def test_no_bytecode_is_left_in_the_view_or_beside_declared_files(packs):
+    view = packs.view("import helper\n" + KEEPER, helper="x = 1")
+    oracle = packs.oracle(KEEPER)
+    with type(oracle)(packs.spec(view)) as opened:
+        assert opened.run([plan(call("echo"))])[0].breakdown is None
+    assert sorted(path.name for path in view.rglob("*")) == ["assertions.py", "backend.py", "helper.py"]
+
+
+def test_bytecode_beside_the_pack_is_not_believed(packs):
+    import py_compile
+
+    view = packs.view("import helper\n" + KEEPER.replace('"ctx": [', '"x": helper.X, "ctx": ['), helper="X = 1")
+    helper = view / "helper.py"
+    helper.write_text("X = 2")
+    cached = Path(py_compile.compile(str(helper), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH))
+    assert cached.exists()
+    helper.write_text("X = 1")
+    oracle = packs.oracle(KEEPER)
+    with type(oracle)(packs.spec(view)) as opened:
+        assert json.loads(opened.run([plan(call("echo"))])[0].results[0])["x"] == 1
+
+
+def test_isolation_tells_the_level_reached(keeper):
+    level = keeper.isolation()
+    assert sorted(level) == ["landlock", "network_namespace", "rlimits"]
+    assert level["rlimits"] is True
+
+
+def test_close_removes_every_temporary_directory_and_a_later_call_starts_anew(packs, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    oracle = packs.oracle(KEEPER)
+    for _ in range(2):
+        oracle.replay([plan(call("echo"))])
+        assert list((tmp_path / "temporary").iterdir()) != []
+        oracle.close()
+        assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_request_beyond_the_message_limit_breaks_its_own_episode_only(keeper):
+    large, small = keeper.run([plan(call("echo", {"text": "x" * 11_000_000})), plan(call("echo"))])
+    assert large.breakdown is not None
+    assert large.breakdown.code == "worker_message_too_large"
+    assert large.breakdown.message.endswith("more than the 10485760 of a message")
+    assert small.breakdown is None

@@ -1,0 +1,345 @@
+"""Which rows are published and what a row says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.canonical import canonical_text
+from bfcl.digest import sha256_json
+from bfcl.errors import StageError
+from bfcl.records.ids import TaskId, Tier
+from bfcl.records.surface import Turn, Violation
+from bfcl.records.tool import Tool
+from bfcl.stages.final_output import (
+    Decision,
+    PublicationPlan,
+    argument_order,
+    assemble,
+    decide,
+    disagreements,
+    gold_ineligibility_reasons,
+    publication_plan,
+    tally,
+)
+from bfcl.tables.benchmark import BenchmarkRow
+from tests.release.samples import (
+    READ,
+    SET,
+    context,
+    decision,
+    decisions,
+    replay,
+    row,
+    schema,
+    surface,
+    task,
+    template,
+    trace,
+)
+
+# --- Rows ---------------------------------------------------------------------------------------------------------
+
+
+def test_row_carries_every_column_in_order_with_pinned_content() -> None:
+    assert list(row(1)) == list(BenchmarkRow.__annotations__)
+    assert sha256_json(row(1)) == "sha256:012240d562579aa044c17b52daac7c90709400239655d4f3bfc1b3a925ec14c1"  # type: ignore[arg-type]
+
+
+def test_row_messages_follow_the_conversation_with_results_after_their_batch() -> None:
+    def text(role: str, content: str) -> dict[str, object]:
+        return {"role": role, "content": content, "tool_calls": None, "tool_call_id": None}
+
+    def batch(*calls: tuple[str, str, str]) -> dict[str, object]:
+        wire = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls]
+        return {"role": "assistant", "content": None, "tool_calls": wire, "tool_call_id": None}
+
+    def answer(name: str, content: str) -> dict[str, object]:
+        return {"role": "tool", "content": content, "tool_calls": None, "tool_call_id": name}
+
+    assert row(1)["messages"] == [
+        text("system", "You operate the valves."),
+        text("user", "Check V-1, then set it to 1 bär."),
+        batch(("call_0", "read_valve", '{"valve":"V-1"}'), ("call_1", "read_valve", '{"valve":"V-0"}')),
+        answer("call_0", '{"grade":"ä","status":"ok","valve":"V-1"}'),
+        answer("call_1", '{"grade":"ä","status":"ok","valve":"V-0"}'),
+        text("assistant", "Set V-1 to 1?"),
+        text("user", "Yes."),
+        batch(("call_2", "set_valve", '{"bar":1,"valve":"V-1"}')),
+        answer("call_2", '{"grade":"ä","status":"ok","valve":"V-1"}'),
+        text("assistant", "Done."),
+    ]
+
+
+def test_row_expected_arguments_keep_the_order_derived_not_the_sorted_one() -> None:
+    # The template declares `valve`; the slot fills the required `bar` after it.
+    assert row(1)["expected_tool_calls"][2] == {
+        "turn_index": 2,
+        "call_group": 1,
+        "position_in_group": 0,
+        "function_name": "set_valve",
+        "arguments": [("valve", '"V-1"'), ("bar", "1")],
+    }
+
+
+def test_argument_order_is_declared_first_then_required_through_references() -> None:
+    tool = Tool(
+        name="set_valve",
+        parameters={
+            "type": "object",
+            "required": ["zone"],
+            "allOf": [{"$ref": "#/$defs/base"}],
+            "$defs": {"base": {"required": ["valve", "bar"]}},
+        },
+    )
+    assert argument_order(template(), {"set_valve": tool}) == (("valve",), ("valve",), ("valve", "zone", "bar"))
+
+
+def test_row_shows_the_present_tools_model_facing_in_their_order() -> None:
+    tools = json.loads(row(1)["tools"])
+    assert [tool["function"]["name"] for tool in tools] == ["read_valve", "set_valve", "list_alarms"]
+    assert row(1)["tools"] == canonical_text(tools)
+    assert tools[1] == {"type": "function", "function": dict(SET.model_facing()["function"])}  # type: ignore[arg-type]
+    assert row(1)["required_tools"] == ["set_valve", "read_valve"]
+    assert row(1)["required_tools_fingerprint"] == '["read_valve","set_valve"]'
+
+
+def test_row_tools_are_encoded_once_per_list_of_tools() -> None:
+    shared = context()
+    assert shared.tool_texts(("read_valve",), ()) is shared.tool_texts(("read_valve",), ())
+    assert shared.tool_texts((), ("read_valve",)) == ("[]", '["read_valve"]')
+    assert shared.tool_texts(("read_valve",), ()) == (canonical_text([READ.model_facing()]), "[]")
+
+
+def test_row_metadata_has_exactly_the_documented_keys() -> None:
+    assert row(1)["metadata"] == (
+        '{"base_task_id":"plant__read_then_set__0000000000000001","expt_name":"demo","language":"en",'
+        '"profile_hash":null,"surface_source":"template"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("tier", "policy", "reasons"),
+    [
+        ("gold", "strict_separation", ()),
+        ("gold", "smoke_no_publication", ("smoke_no_publication",)),
+        ("silver", "strict_separation", ("pack_tier_not_gold",)),
+        ("prototype", "smoke_no_publication", ("pack_tier_not_gold", "smoke_no_publication")),
+    ],
+)
+def test_row_is_gold_eligible_only_without_a_reason_against(tier: Tier, policy: str, reasons: tuple[str, ...]) -> None:
+    one = task()
+    made = assemble(one, surface(one), trace(one), replay(one), context(tier, policy))
+    assert gold_ineligibility_reasons(tier, policy) == reasons
+    assert (made["tier"], made["gold_eligible"]) == (tier, not reasons)
+
+
+def test_row_without_assertions_claims_no_assertion() -> None:
+    one = task()
+    made = assemble(one, surface(one), trace(one), dataclasses.replace(replay(one), assertions=()), context())
+    assert made["validated_by"] == ["schema", "replay"]
+
+
+def test_row_of_a_conversation_without_calls_has_one_user_turn() -> None:
+    one = task()
+    turns = (Turn(kind="user", content="Hi."), Turn(kind="assistant_text", content="No."))
+    made = assemble(
+        one,
+        dataclasses.replace(surface(one), turns=turns, num_user_turns=1),
+        dataclasses.replace(trace(one), calls=()),
+        dataclasses.replace(replay(one), tool_results=()),
+        dataclasses.replace(context(), argument_orders={template().template_id: ()}),
+    )
+    assert [message["role"] for message in made["messages"]] == ["system", "user", "assistant"]
+    assert (made["num_tool_calls"], made["is_multi_turn"], made["expected_tool_calls"]) == (0, False, [])
+
+
+def without_group(number: int) -> BenchmarkRow:
+    one = task()
+    turns = tuple(turn for turn in surface(one).turns if turn.call_group != number)
+    return assemble(one, dataclasses.replace(surface(one), turns=turns), trace(one), replay(one), context())
+
+
+def with_turn(turn: Turn) -> BenchmarkRow:
+    one = task()
+    wording = dataclasses.replace(surface(one), turns=(*surface(one).turns, turn))
+    return assemble(one, wording, trace(one), replay(one), context())
+
+
+def with_results_swapped() -> BenchmarkRow:
+    one = task()
+    results = replay(one).tool_results
+    verdict = dataclasses.replace(replay(one), tool_results=(results[1], results[0], results[2]))
+    return assemble(one, surface(one), trace(one), verdict, context())
+
+
+def with_call_elsewhere() -> BenchmarkRow:
+    one = task()
+    first, *rest = surface(one).turns
+    early = Turn(kind="assistant_text", content="One moment.")
+    wording = dataclasses.replace(surface(one), turns=(first, early, *rest))
+    return assemble(one, wording, trace(one), replay(one), context())
+
+
+def with_unknown_argument() -> BenchmarkRow:
+    one = task()
+    calls = trace(one).calls
+    extra = dataclasses.replace(calls[0], arguments={"valve": "V-1", "unit": "bar"})
+    changed = dataclasses.replace(trace(one), calls=(extra, *calls[1:]))
+    return assemble(one, surface(one), changed, replay(one), context())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: without_group(1), "plant__read_then_set__0000000000000001: group 1 has no place in the conversation"),
+        (
+            lambda: with_turn(Turn(kind="calls", call_group=2)),
+            "plant__read_then_set__0000000000000001: no expected call for group 2",
+        ),
+        (lambda: with_turn(Turn(kind="user")), "a user turn without text"),
+        (
+            with_results_swapped,
+            "call (0, 0, 0, 'read_valve') in assistant message 0 is answered by (0, 0, 1, 'read_valve')",
+        ),
+        (
+            with_call_elsewhere,
+            "call (0, 0, 0, 'read_valve') in assistant message 1 is answered by (0, 0, 0, 'read_valve')",
+        ),
+        (with_unknown_argument, "a call of read_valve holds arguments its template does not give"),
+        (
+            lambda: assemble(task(1), surface(task(2)), trace(task(1)), replay(task(1)), context()),
+            "records of several tasks, or of one that failed its replay: plant__read_then_set__0000000000000001",
+        ),
+        (
+            lambda: assemble(task(), surface(task()), trace(task()), replay(task(), "assertion_failed"), context()),
+            "records of several tasks, or of one that failed its replay: plant__read_then_set__0000000000000001",
+        ),
+    ],
+)
+def test_row_of_records_that_do_not_belong_together_is_a_bug(make: Callable[[], BenchmarkRow], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make()
+
+
+# --- Decisions and the plan ---------------------------------------------------------------------------------------
+
+
+def test_decide_gathers_the_verdicts_of_a_task() -> None:
+    one = task()
+    broken = [Violation(guard="must_omit", key="slot", value=name) for name in ("bar", "valve")]
+    assert decide(one, surface(one, broken), trace(one), schema(one), replay(one, "assertion_failed")) == Decision(
+        task_id=one.task_id,
+        template_id=one.template_id,
+        turn_policy="confirmation",
+        canonical=True,
+        has_distractor=True,
+        guards=("must_omit",),
+        trace_drop_reason=None,
+        schema_valid=True,
+        replay_valid=False,
+        replay_reason="assertion_failed",
+    )
+    narrow = dataclasses.replace(one, tools_present=one.required_tools, variant_index=1)
+    made = decide(narrow, surface(one), trace(one), schema(one), replay(one))
+    assert (made.has_distractor, made.canonical) == (False, False)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=20))
+def test_plan_publishes_guarded_survivors_of_replay_in_task_order(flags: list[tuple[bool, bool]]) -> None:
+    made = [
+        decision(number, guards=() if clean else ("must_preserve",), reason=None if valid else "assertion_failed")
+        for number, (valid, clean) in enumerate(flags)
+    ]
+    raw = tuple(one.task_id for one, (valid, _) in zip(made, flags, strict=True) if valid)
+    kept = tuple(one.task_id for one, flag in zip(made, flags, strict=True) if all(flag))
+    if kept:
+        assert publication_plan(made) == PublicationPlan(raw, kept)
+        assert tally(made).published == len(kept)
+    else:
+        with pytest.raises(StageError) as caught:
+            publication_plan(made)
+        assert caught.value.problems[0].code == ("no_published_rows" if raw else "no_replay_validated_rows")
+
+
+def test_plan_refuses_a_run_without_replay_valid_rows_and_ranks_the_reasons() -> None:
+    reasons = ["e", "e", "d", "c", "b", "a", "assertion_failed", "assertion_failed", "assertion_failed"]
+    with pytest.raises(StageError) as caught:
+        publication_plan([decision(number, reason=reason) for number, reason in enumerate(reasons)])
+    assert str(caught.value) == (
+        "no_replay_validated_rows: replay_validated_tasks: 0 of 9 tasks passed the replay: "
+        "assertion_failed 3, e 2, a 1, b 1, c 1 and 1 more reasons\n"
+        "  fix: read stage_cache/replay_validated_tasks.parquet (reason, detail), "
+        "then stage_cache/rendered_conversations.parquet"
+    )
+
+
+def test_plan_refuses_a_run_without_any_task() -> None:
+    with pytest.raises(StageError) as caught:
+        publication_plan([])
+    assert caught.value.problems[0].message == "0 of 0 tasks passed the replay"
+
+
+def test_plan_refuses_a_run_whose_every_wording_breaks_a_guard() -> None:
+    made = [*decisions(3, rejected=(1, 2, 3)), decision(4, reason="assertion_failed")]
+    with pytest.raises(StageError) as caught:
+        publication_plan(made)
+    assert str(caught.value) == (
+        "no_published_rows: rendered_conversations: 0 of 3 replay-valid rows passed the surface gate "
+        "deterministic_guards: must_omit 3\n"
+        "  fix: read stage_cache/rendered_conversations.parquet (guard_violations) and reword those templates"
+    )
+
+
+def test_tally_counts_each_stage_once() -> None:
+    underived = decision(3, reason="trace_not_derived")._replace(
+        trace_drop_reason="dependent_call_binding_failed", schema_valid=False
+    )
+    variant = decision(4)._replace(canonical=False, has_distractor=False, turn_policy="single_turn")
+    made = tally([*decisions(2, rejected=(2,)), underived, variant])
+    assert made._asdict() == {
+        "expanded": 4,
+        "canonical_expanded": 3,
+        "surface_passed": 3,
+        "trace_derived": 3,
+        "schema_passed": 3,
+        "replay_passed": 3,
+        "published": 2,
+        "guard_rejections": {"read_then_set": 1},
+        "trace_drops": {"dependent_call_binding_failed": 1},
+        "published_policies": {"confirmation": 1, "single_turn": 1},
+        "published_with_distractor": 1,
+    }
+
+
+# --- The six tables -----------------------------------------------------------------------------------------------
+
+
+def ids(*names: str) -> list[TaskId]:
+    return [TaskId(name) for name in names]
+
+
+def test_disagreements_accepts_equal_ids_in_equal_order() -> None:
+    assert disagreements({"task_instances": iter(ids("a", "b")), "expected_traces": ids("a", "b")}) == []
+    assert disagreements({"task_instances": [], "expected_traces": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (("a", "b"), ("b", "a"), "expected_traces: row 0 is `b`, in task_instances it is `a`"),
+        (("a", "b"), ("a",), "expected_traces: row 1 is absent, in task_instances it is `b`"),
+        (("a",), ("a", "b"), "expected_traces: row 1 is `b`, in task_instances it is absent"),
+        (("a", "a"), ("a", "a"), "task_instances: row 1 repeats `a`"),
+    ],
+)
+def test_disagreements_names_table_and_row(first: tuple[str, ...], second: tuple[str, ...], told: str) -> None:
+    found = disagreements({"task_instances": ids(*first), "expected_traces": ids(*second)})
+    fix = "\n  fix: run again with rebuild=1; if it stays, report it as a bug"
+    assert [str(problem) for problem in found] == [f"stage_tables_disagree: {told}{fix}"]

@@ -1,0 +1,112 @@
+"""The one-way law: a room imports only rooms above it, and no own-package import hides in a function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "bfcl"
+
+ORDER = [
+    "canonical",
+    "errors",
+    "digest",
+    "files",
+    "located",
+    "records",
+    "tables",
+    "config",
+    "pack",
+    "oracle",
+    "modelio",
+    "stages",
+    "checks",
+    "exports",
+    "release",
+    "translate",
+    "evaluate",
+    "authoring",
+    "graph",
+    "cli",
+]
+WINGS = {"translate", "evaluate", "authoring"}
+ROOT_FILES = {"__init__.py", "__main__.py", "canonical.py", "digest.py", "errors.py", "files.py", "located.py"}
+BUNDLED_WORDS = ("tiny_library", "checkout_book", "patron", "BK-", "banking", "tai_khoan")
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def own_imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bfcl":
+            for alias in node.names:
+                yield node, f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "bfcl":
+                    yield node, alias.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_module_imports_only_rooms_above_it(path: Path) -> None:
+    room = room_of(path)
+    if room in ("__init__", "__main__"):
+        return
+    for _, name in own_imports(ast.parse(path.read_text(encoding="utf-8"))):
+        other = name.split(".")[1]
+        assert ORDER.index(other) <= ORDER.index(room), f"{path} imports {name}, which stands below it"
+        assert other == room or not (room in WINGS and other in WINGS), f"wing {room} imports wing {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_module_hides_no_own_import_in_a_function(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            hidden = [name for _, name in own_imports(function)]
+            assert hidden == [], f"{path}: {function.name} imports {hidden}"
+
+
+def test_package_root_is_closed() -> None:
+    assert {path.name for path in PACKAGE.glob("*.py")} == ROOT_FILES
+
+
+def test_every_room_is_in_the_plan() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms <= set(ORDER)
+
+
+def test_only_digest_imports_hash_functions() -> None:
+    importers = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(alias.name in ("hashlib", "blake3") for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module in ("hashlib", "blake3"))
+    }
+    assert importers == {"digest.py"}
+
+
+@pytest.mark.parametrize("word", BUNDLED_WORDS)
+def test_no_word_of_a_bundled_pack_is_in_the_package(word: str) -> None:
+    found = [path for path in MODULES if word in path.read_text(encoding="utf-8")]
+    assert found == []
+
+
+def test_pyarrow_is_imported_inside_functions_of_tables_only() -> None:
+    importers = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.split(".")[0] == "pyarrow" for name in names):
+                importers.add(room_of(path))
+    assert importers <= {"tables"}
