@@ -16,7 +16,7 @@ from bfcl.cli.place import default_run, named_run, project_root, run_of_config, 
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import print_json
 from bfcl.records.trace import Call
-from bfcl.stages.run_manifest import PUBLISHED_FILE
+from bfcl.stages.artifacts import PUBLISHED_FILE
 from bfcl.tables.codec import Row
 from bfcl.tables.columns import COLUMNS
 

@@ -5,32 +5,29 @@ Works on the mapping as read, so that a build with nothing to do never validates
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from bfcl.canonical import Json
-from bfcl.config.credentials import is_secret_key, shape_of
 from bfcl.config.loaded import LoadedConfig
-from bfcl.config.model import Stage
-from bfcl.config.paths import PATH_KEYS, Anchors, anchors, resolve
+from bfcl.config.paths import Anchors, anchors
+from bfcl.config.portable import portable
 from bfcl.digest import Digest, sha256_json
-
-_NOT_IDENTITY = ("eval_config_path", "eval")
-"""How a benchmark is scored later does not change which benchmark it is."""
+from bfcl.records.ids import RunStage
 
 
-def generation_config_hash(loaded: LoadedConfig, stage: Stage) -> Digest:
+def generation_config_hash(loaded: LoadedConfig, stage: RunStage) -> Digest:
     """Digest of the mapping as read, paths made portable, under the effective `stage`."""
     return sha256_json(portable(loaded.raw, config_path=loaded.path, project=loaded.project, stage=stage))
 
 
-def resolved_config_hash(loaded: LoadedConfig, stage: Stage) -> Digest:
+def resolved_config_hash(loaded: LoadedConfig, stage: RunStage) -> Digest:
     """Digest of the typed configuration, every default filled in, paths portable, under the effective `stage`."""
     return sha256_json(resolved(loaded, stage))
 
 
-def resolved(loaded: LoadedConfig, stage: Stage) -> dict[str, Json]:
+def resolved(loaded: LoadedConfig, stage: RunStage) -> dict[str, Json]:
     """What `resolved_config_hash` hashes."""
     names = anchors(loaded.raw, loaded.path.parent, loaded.project)
     plain = _plain(loaded.config, names)
@@ -38,56 +35,9 @@ def resolved(loaded: LoadedConfig, stage: Stage) -> dict[str, Json]:
     return {**plain, "stage": stage}
 
 
-def portable(raw: Mapping[str, Json], *, config_path: Path, project: Path, stage: Stage) -> dict[str, Json]:
-    """The mapping as read with portable paths, the effective `stage`, and without evaluation settings.
-
-    Accepts any mapping: what is misshapen stays as it is, and a credential is replaced by its shape so that no digest
-    of one is ever taken.
-    """
-    return {**portable_without_stage(raw, config_path=config_path, project=project), "stage": stage}
-
-
-def portable_without_stage(raw: Mapping[str, Json], *, config_path: Path, project: Path) -> dict[str, Json]:
-    """`portable` without `stage`: what all commands on one configuration share."""
-    base = config_path.absolute().parent
-    names = anchors(raw, base, project)
-    kept = {key: value for key, value in raw.items() if key not in (*_NOT_IDENTITY, "stage")}
-    plain = _redacted(kept)
-    assert isinstance(plain, dict)
-    for place in PATH_KEYS:
-        _rename(plain, place, base, names)
-    return plain
-
-
 def portable_path(loaded: LoadedConfig, path: Path) -> str:
     """How artifacts name a file: from the pack, the output directory, the project or an allowed root, else absolute."""
     return anchors(loaded.raw, loaded.path.parent, loaded.project).portable(path)
-
-
-def _redacted(value: Json) -> Json:
-    """A deep copy whose credentials are shapes."""
-    if isinstance(value, Mapping):
-        return {key: shape_of(child) if is_secret_key(key) else _redacted(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_redacted(child) for child in value]
-    return value
-
-
-def _rename(plain: dict[str, Json], place: Sequence[str], base: Path, names: Anchors) -> None:
-    """Make the path, or the list of paths, at `place` portable; leave what is no path."""
-    block: Json = plain
-    for key in place[:-1]:
-        block = block.get(key) if isinstance(block, dict) else None
-    if isinstance(block, dict) and place[-1] in block:
-        value = block[place[-1]]
-        block[place[-1]] = (
-            [_name(one, base, names) for one in value] if isinstance(value, list) else _name(value, base, names)
-        )
-
-
-def _name(value: Json, base: Path, names: Anchors) -> Json:
-    path = resolve(value, base)
-    return value if path is None else names.portable(path)
 
 
 def _plain(value: object, names: Anchors) -> Json:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from bfcl.canonical import Json
-
-Stage: TypeAlias = Literal["prepare", "generate", "translate", "eval", "all"]
+from bfcl.records.ids import RunStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +145,7 @@ class RunConfig:
     oracle_pack: OraclePackPaths
     oracle_runtime: OracleRuntime
     lineage: Lineage
-    stage: Stage = "all"
+    stage: RunStage = "all"
     random_seed: int | None = None
     ndd_batch_size: int = 32
     schema_version: str | None = None

@@ -5,66 +5,68 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bfcl.config.load import load_config
 from bfcl.digest import blake3_file
 from bfcl.errors import DriftError, Problem, ReleaseError, raise_all
+from bfcl.graph.late import late
+from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import read_publication
-from bfcl.graph.session import Session
 from bfcl.graph.store import tampered
 from bfcl.graph.variables import check_variables
-from bfcl.release.read import open_release
+from bfcl.release.read import Release, open_release
 from bfcl.release.verify import verify_files
 from bfcl.stages import STAGES
 
 _GENERATING = frozenset({"generate", "all"})
 
 
-def begin(session: Session) -> None:
-    """The `config` task.
+def begin(opening: Opening) -> None:
+    """The `config` task: leaves `opening.noop` set, or a session with its locks taken.
 
     Raises: ConfigError with every problem of command line and configuration, before anything is touched; DriftError
     `run_locked`, `build_cache_tampered`. Rule: generation.md §2.1, §9.5.
     """
-    session.variables = check_variables(session.invocation.given)
-    if session.invocation.trouble is not None:
-        raise session.invocation.trouble
-    key = session.publication_key
-    if session.command in _GENERATING and not session.wants_fresh and _is_published(session, key):
-        session.noop = True
+    opening.variables = check_variables(opening.invocation.given)
+    if opening.invocation.trouble is not None:
+        raise opening.invocation.trouble
+    key = opening.publication_key
+    if opening.command in _GENERATING and not opening.wants_fresh and _is_published(opening, key):
+        opening.noop = True
         for stage in STAGES:
-            session.evidence.add(stage.name, None, None, "verified")
-        session.evidence.write_all()
+            opening.evidence.add(stage.name, None, None, "verified")
+        opening.evidence.write_all()
         return
-    invocation = session.invocation
-    session.loaded = load_config(invocation.config_path, project=invocation.project, command=session.command)
-    session.lock()
-    session.store.sweep()
-    session.evidence.prune()
+    opening.session = late("open_session")(opening, opening.variables)
 
 
 def describes_inputs(run_dir: Path, keys: list[str]) -> bool:
     """Whether the publication in `run_dir` was made of inputs with one of these publication keys."""
+    return _release_of(run_dir, keys) is not None
+
+
+def _release_of(run_dir: Path, keys: list[str]) -> Release | None:
     try:
-        build = open_release(run_dir).manifest["build"]
+        release = open_release(run_dir)
     except ReleaseError:
-        return False
-    return isinstance(build, Mapping) and build.get("publication_key") in keys
+        return None
+    build = release.manifest["build"]
+    return release if isinstance(build, Mapping) and build.get("publication_key") in keys else None
 
 
-def _is_published(session: Session, key: str) -> bool:
+def _is_published(opening: Opening, key: str) -> bool:
     """Whether what is published is of these very inputs and every byte of it is as written.
 
     Raises: DriftError `build_cache_tampered` where it is of these inputs and somebody changed a file of it.
     """
-    run = session.invocation.run
-    if run is None or not describes_inputs(run.root, [key]):
+    run = opening.invocation.run
+    release = None if run is None else _release_of(run.root, [key])
+    if run is None or release is None:
         return False
-    published = read_publication(session.tree.pointer(session.invocation.ck, "publish"))
+    published = read_publication(opening.invocation.tree.pointer(opening.invocation.ck, "publish"))
     if published is None:
         return False
     if published != blake3_file(run.manifest):
         raise tampered(run.manifest.name, "has changed since it was published", clean="doit clean publish")
-    return _files_fit(verify_files(open_release(run.root))) and _results_fit(session)
+    return _files_fit(verify_files(release)) and _results_fit(opening)
 
 
 def _files_fit(problems: list[Problem]) -> bool:
@@ -83,14 +85,14 @@ def _files_fit(problems: list[Problem]) -> bool:
     return not problems
 
 
-def _results_fit(session: Session) -> bool:
+def _results_fit(opening: Opening) -> bool:
     """Whether every pointer is there and what it names is as stored; absent results are fine, changed ones are not."""
     for stage in STAGES:
-        pointer = session.pointer(stage.name)
+        pointer = opening.pointer(stage.name)
         if pointer is None:
             return False
         for fp in (pointer.fp, *(shard.fp for shard in pointer.shards)):
-            entry = session.store.find(fp)
+            entry = opening.store.find(fp)
             if entry is not None and fp == pointer.fp:
                 pointer.check(entry)
     return True

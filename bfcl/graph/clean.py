@@ -11,40 +11,40 @@ from pathlib import Path
 
 from bfcl.errors import BfclError
 from bfcl.files import Lock
+from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import read_pointer
 from bfcl.graph.publish import PAYLOADS, withdraw
 from bfcl.graph.refusal import print_problems
-from bfcl.graph.session import Session
 from bfcl.graph.views import Views
 from bfcl.stages import STAGES
-from bfcl.stages.run_manifest import MANIFEST_FILE, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import MANIFEST_FILE, STAGE_ARTIFACTS
 
 
-def clean_pointed(session: Session, stages: Iterable[str], dryrun: bool) -> None:
+def clean_pointed(opening: Opening, stages: Iterable[str], dryrun: bool) -> None:
     """Remove each stage's pointer, the entries it names and its files in `stage_cache/`."""
 
     def clean() -> None:
         for stage in stages:
-            _clean_stage(session, stage, dryrun)
+            _clean_stage(opening, stage, dryrun)
 
-    _locked(session, clean)
+    _locked(opening, clean)
 
 
-def clean_publication(session: Session, dryrun: bool) -> None:
+def clean_publication(opening: Opening, dryrun: bool) -> None:
     """Remove the published files, manifest first."""
-    run = session.invocation.run
+    run = opening.invocation.run
     if run is None:
         return
     for name in (MANIFEST_FILE, *PAYLOADS):
         _say(run.root / name, dryrun)
     if not dryrun:
-        _locked(session, lambda: withdraw(run.root))
-        session.tree.pointer(session.invocation.ck, "publish").unlink(missing_ok=True)
+        _locked(opening, lambda: withdraw(run.root))
+        opening.invocation.tree.pointer(opening.invocation.ck, "publish").unlink(missing_ok=True)
 
 
-def _locked(session: Session, action: Callable[[], None]) -> None:
+def _locked(opening: Opening, action: Callable[[], None]) -> None:
     """Run `action` under the build lock; a refusal is printed and ends doit with status 1."""
-    lock = Lock(session.tree.lock, "another BFCL process is using this project's build directory")
+    lock = Lock(opening.invocation.tree.lock, "another BFCL process is using this project's build directory")
     try:
         lock.acquire()
         try:
@@ -56,17 +56,17 @@ def _locked(session: Session, action: Callable[[], None]) -> None:
         sys.exit(1)
 
 
-def _clean_stage(session: Session, stage: str, dryrun: bool) -> None:
-    path = session.tree.pointer(session.invocation.ck, stage)
+def _clean_stage(opening: Opening, stage: str, dryrun: bool) -> None:
+    path = opening.invocation.tree.pointer(opening.invocation.ck, stage)
     for fp in _pointed(path):
-        _say(session.tree.entry(fp), dryrun)
+        _say(opening.invocation.tree.entry(fp), dryrun)
         if not dryrun:
-            session.store.remove(fp)
+            opening.store.remove(fp)
     if path.exists():
         _say(path, dryrun)
         if not dryrun:
             path.unlink()
-    run = session.invocation.run
+    run = opening.invocation.run
     if run is None:
         return
     names = [name for name in _artifacts(stage) if (run.stage_cache / name).exists()]

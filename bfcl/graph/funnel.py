@@ -8,15 +8,11 @@ from bfcl.graph.unsharded import Summary, read_summary
 
 
 def funnel_lines(session: Session) -> list[str]:
-    """The funnel of a run that did something, else one line saying so; last the path of the published table."""
-    run = session.invocation.run
-    assert run is not None
-    if session.noop:
-        return ["up to date: nothing changed since this release was published", str(run.benchmark)]
+    """The funnel of a run, what the store saved, and the path of the published table."""
     summary = read_summary(entry_of(session, session.result("final_output")))
     computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
     hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
-    return [*_table(summary), f"shards: {computed} computed, {hits} taken from the store", str(run.benchmark)]
+    return [*_table(summary), f"shards: {computed} computed, {hits} taken from the store", str(session.run.benchmark)]
 
 
 def _table(summary: Summary) -> list[str]:

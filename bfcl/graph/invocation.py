@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bfcl.canonical import Json
-from bfcl.config.identity import portable, portable_without_stage
-from bfcl.config.load import read_config
-from bfcl.config.model import Stage
 from bfcl.config.paths import PATH_KEYS, resolve
+from bfcl.config.portable import portable, portable_without_stage
+from bfcl.config.reading import read_config
 from bfcl.digest import blake3_file, blake3_json
 from bfcl.errors import BfclError
 from bfcl.graph.host import pyarrow_version, python_minor
 from bfcl.graph.layout import BuildTree, RunTree
 from bfcl.graph.sources import package_digest
 from bfcl.located import parse_yaml
+from bfcl.records.ids import RunStage
 
 DEFAULT_CONFIG = "configs/tiny.yaml"
 PUBLICATION_CONTRACT = "bfcl-publication/1"
@@ -78,7 +78,7 @@ class Invocation:
             files[f"declared/{os.path.relpath(path, root)}"] = path
         return files
 
-    def publication_key(self, stage: Stage) -> str:
+    def publication_key(self, stage: RunStage) -> str:
         """BLAKE3 over the root inputs of a release, all known before any stage runs. Rule: generation.md §9.5."""
         samples = self._samples()
         return blake3_json(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bfcl.stages.run_manifest import MANIFEST_FILE, PUBLISHED_FILE, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, STAGE_ARTIFACTS
 
 REPORT_ARTIFACT = "oracle_validation_report"
 

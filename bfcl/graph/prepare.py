@@ -41,7 +41,7 @@ def prepare(session: Session) -> None:
             stream.flush()
 
 
-def gate(session: Session) -> None:
+def gold_gate(session: Session) -> None:
     """Raise GateError `non_gold_pack` unless this very invocation found the pack Gold. Rule: spec README, ruling 4."""
     if session.verdict is None:
         raise AssertionError("the prepare task has not run in this process")

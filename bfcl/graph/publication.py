@@ -22,15 +22,8 @@ from bfcl.graph.runner import FACTS, entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.unsharded import Summary, read_plan, read_summary
 from bfcl.stages import STAGES
-from bfcl.stages.run_manifest import (
-    PUBLISHED_FILE,
-    RAW_FILE,
-    STAGE_ARTIFACTS,
-    ManifestInputs,
-    Runtime,
-    run_id,
-    run_manifest,
-)
+from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS
+from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest
 from bfcl.stages.wording import prompt_bundle_hash
 
 BUILD_CONTRACT = "bfcl-build/1"

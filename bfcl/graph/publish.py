@@ -17,8 +17,8 @@ from bfcl.digest import sha256_file
 from bfcl.errors import BfclError, Problem, ReleaseError, StageError, raise_all
 from bfcl.files import storage, sync_dir, write_synced
 from bfcl.records.ids import TaskId
+from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, RAW_FILE
 from bfcl.stages.final_output import PublicationPlan
-from bfcl.stages.run_manifest import MANIFEST_FILE, PUBLISHED_FILE, RAW_FILE
 from bfcl.tables.benchmark import (
     BenchmarkInfo,
     BenchmarkRow,

@@ -7,21 +7,21 @@ from typing import Any
 
 from doit.reporter import ConsoleReporter
 
-from bfcl.config.model import Stage
-from bfcl.graph.funnel import funnel_lines
-from bfcl.graph.session import Session
+from bfcl.graph.late import late
+from bfcl.graph.opening import Opening
+from bfcl.records.ids import RunStage
 
 _GENERATING = frozenset({"generate", "all"})
 
 
 class Reporter(ConsoleReporter):  # type: ignore[misc]
-    """doit's console reporter that also tells the session what was asked for, and ends it."""
+    """doit's console reporter that also tells the invocation what was asked for, and ends it."""
 
     desc = "bfcl console output"
 
     def __init__(self, outstream: Any, options: Any) -> None:
         super().__init__(outstream, options)
-        self._session: Session | None = None
+        self._opening: Opening | None = None
         self._failed = False
         self._generates = False
 
@@ -30,8 +30,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         super().initialize(tasks, selected_tasks)
         config = tasks.get("config")
         if config is not None and config.meta:
-            self._session = config.meta["session"]
-            self._session.command = effective_command(selected_tasks)
+            self._opening = config.meta["opening"]
+            self._opening.command = effective_command(selected_tasks)
         self._generates = bool(_GENERATING & set(selected_tasks))
 
     def add_failure(self, task: Any, fail: Any) -> None:
@@ -40,20 +40,28 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         super().add_failure(task, fail)
 
     def complete_run(self) -> None:
-        """After the last task: funnel, path, and the end of the session."""
+        """After the last task: funnel, path, and the end of the invocation."""
         super().complete_run()
-        session = self._session
-        if session is None:
+        opening = self._opening
+        if opening is None:
             return
         try:
             if self._generates and not self._failed and not self.runtime_errors:
-                for line in funnel_lines(session):
+                for line in _last_lines(opening):
                     self.write(f"{line}\n")
         finally:
-            session.close()
+            opening.close()
 
 
-def effective_command(selected: list[str]) -> Stage:
+def _last_lines(opening: Opening) -> list[str]:
+    run = opening.invocation.run
+    if opening.noop and run is not None:
+        return ["up to date: nothing changed since this release was published", str(run.benchmark)]
+    lines: list[str] = late("funnel_lines")(opening.session)
+    return lines
+
+
+def effective_command(selected: list[str]) -> RunStage:
     """The `stage` that a command line amounts to: `all` and `prepare` by name, any other task is part of `generate`."""
     if "all" in selected:
         return "all"

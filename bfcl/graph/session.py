@@ -9,17 +9,16 @@ import threading
 from functools import cached_property
 
 from bfcl.checks.validate import validate_pack
-from bfcl.config.load import LoadedConfig
-from bfcl.config.model import RunConfig, Stage
+from bfcl.config.load import LoadedConfig, load_config
+from bfcl.config.model import RunConfig
 from bfcl.files import Lock
 from bfcl.graph.compute import StageContext
-from bfcl.graph.evidence import Evidence
-from bfcl.graph.invocation import Invocation
 from bfcl.graph.keys import KeyMaker
 from bfcl.graph.layout import BuildTree, RunTree
+from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.shards import Order
-from bfcl.graph.store import Store, tampered
+from bfcl.graph.store import tampered
 from bfcl.graph.variables import Variables
 from bfcl.graph.view import oracle_spec, store_view
 from bfcl.graph.views import Views
@@ -28,37 +27,35 @@ from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
+from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.stages.expand import ExpandSettings, Sources
-from bfcl.stages.run_manifest import ARTIFACT_FILES
 from bfcl.stages.wording import Wording, render_language, system_prompt, system_prompt_id
 
 
 class Session:
-    """One invocation. Made when doit loads; `begin` fills `variables` and `loaded`; `close` when doit ends."""
+    """What an invocation that does something works with. Make it with `open_session`; `close` ends its processes."""
 
-    variables: Variables
-    loaded: LoadedConfig
-
-    def __init__(self, invocation: Invocation) -> None:
-        self.invocation = invocation
-        self.command: Stage = "generate"
-        self.noop = False
-        self.evidence = Evidence(invocation.tree.log)
+    def __init__(self, opening: Opening, variables: Variables, loaded: LoadedConfig) -> None:
+        self.invocation = opening.invocation
+        self.command = opening.command
+        self.release_stage = opening.release_stage
+        self.publication_key = opening.publication_key
+        self.evidence = opening.evidence
+        self.store = opening.store
+        self.variables = variables
+        self.loaded = loaded
         self.verdict: PackVerdict | None = None
         self._pack: Pack | None = None
         self._oracle: LocalOracle | None = None
         self._locks: list[Lock] = []
         self._guard = threading.RLock()
 
-    # --- configuration and locks ---
-
     def lock(self) -> None:
-        """Take the build tree and, where there is one, the run tree. Raises DriftError `run_locked`."""
-        locks = [Lock(self.tree.lock, "another BFCL process is using this project's build directory")]
-        if hasattr(self, "loaded"):
-            name = self.config.expt_name
-            locks.append(Lock(self.run.lock, f"another BFCL process is writing experiment '{name}'"))
-        for lock in locks:
+        """Take the build tree and the run tree. Raises DriftError `run_locked`."""
+        for lock in (
+            Lock(self.tree.lock, "another BFCL process is using this project's build directory"),
+            Lock(self.run.lock, f"another BFCL process is writing experiment '{self.config.expt_name}'"),
+        ):
             lock.acquire()
             self._locks.append(lock)
 
@@ -70,11 +67,6 @@ class Session:
                 self._oracle = None
             while self._locks:
                 self._locks.pop().release()
-
-    @property
-    def wants_fresh(self) -> bool:
-        """Whether stored results are to be computed again."""
-        return hasattr(self, "variables") and (self.variables.rebuild or self.variables.replay_full)
 
     @property
     def config(self) -> RunConfig:
@@ -89,22 +81,8 @@ class Session:
         return RunTree(self.config.run_dir)
 
     @cached_property
-    def store(self) -> Store:
-        return Store(self.tree)
-
-    @cached_property
     def views(self) -> Views:
         return Views(self.run.stage_cache)
-
-    @cached_property
-    def publication_key(self) -> str:
-        """The key of what this invocation would publish. Read before the first stage, checked at the end."""
-        return self.invocation.publication_key(self.release_stage)
-
-    @property
-    def release_stage(self) -> Stage:
-        """The stage a release is identified by: asking for a single stage counts as `generate`."""
-        return "all" if self.command == "all" else "generate"
 
     # --- pack, verdict, oracle ---
 
@@ -226,3 +204,21 @@ class Session:
             path.removeprefix("stage_cache/") for path in ARTIFACT_FILES.values() if path.startswith("stage_cache/")
         ]
         return [name for name in names if name != "oracle_validation_report.json"]
+
+
+def open_session(opening: Opening, variables: Variables) -> Session:
+    """Check the configuration, take the locks, clear away what killed processes left.
+
+    Raises: ConfigError with every problem, before anything is touched; DriftError `run_locked`.
+    """
+    invocation = opening.invocation
+    loaded = load_config(invocation.config_path, project=invocation.project, command=opening.command)
+    session = Session(opening, variables, loaded)
+    try:
+        session.lock()
+        session.store.sweep()
+        session.evidence.prune()
+    except BaseException:
+        session.close()
+        raise
+    return session

@@ -7,38 +7,38 @@ from pathlib import Path
 from bfcl.digest import blake3_file
 from bfcl.errors import BfclError
 from bfcl.graph.host import pyarrow_version, python_minor
-from bfcl.graph.session import Session
+from bfcl.graph.opening import Opening
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Entry
 from bfcl.stages import Stage
 
 
-def stage_stands(session: Session, stage: Stage) -> bool:
+def stage_stands(opening: Opening, stage: Stage) -> bool:
     """Re-hash pointer, entries and readable copies. Where something is amiss the action runs, and refuses if it must.
 
     Whether the inputs changed is doit's question, answered by `file_dep`.
     """
-    if session.noop:
+    if opening.noop:
         return True
-    if session.wants_fresh:
+    if opening.wants_fresh:
         return False
     try:
-        return _stands(session, stage)
+        return _stands(opening, stage)
     except BfclError:
         return False
 
 
-def _stands(session: Session, stage: Stage) -> bool:
-    pointer = session.pointer(stage.name)
-    run = session.invocation.run
+def _stands(opening: Opening, stage: Stage) -> bool:
+    pointer = opening.pointer(stage.name)
+    run = opening.invocation.run
     if pointer is None or run is None:
         return False
-    merged = session.store.find(pointer.fp)
+    merged = opening.store.find(pointer.fp)
     if merged is None or not _made_by(merged, "merge" if stage.sharded else stage.name):
         return False
     pointer.check(merged)
     for shard in pointer.shards:
-        entry = session.store.find(shard.fp)
+        entry = opening.store.find(shard.fp)
         if entry is None or not _made_by(entry, stage.name):
             return False
     return all(_shows(run.stage_cache / name, merged, name) for name in stage.writes)

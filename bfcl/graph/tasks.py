@@ -17,16 +17,12 @@ from doit import doit_cmd
 from bfcl.errors import BfclError
 from bfcl.graph.begin import begin
 from bfcl.graph.checker import Blake3Checker
-from bfcl.graph.clean import clean_pointed, clean_publication
 from bfcl.graph.invocation import invocation
-from bfcl.graph.prepare import gate, prepare
-from bfcl.graph.publication import run_publish
+from bfcl.graph.late import late
+from bfcl.graph.opening import Opening
 from bfcl.graph.refusal import refusing
 from bfcl.graph.reporter import Reporter
-from bfcl.graph.runner import run_sharded
-from bfcl.graph.session import Session
 from bfcl.graph.standing import stage_stands
-from bfcl.graph.unsharded import run_final_output, run_reference_profile
 from bfcl.stages import STAGES, Stage
 
 DOIT_CONFIG = {
@@ -49,17 +45,17 @@ def task_pipeline() -> Iterator[TaskDict]:
     directory = Path(doit.get_initial_workdir() or Path.cwd())
     # doit offers single variables by name only; all of them are needed to refuse the unknown ones.
     given = dict(doit_cmd._CMDLINE_VARS or {})
-    yield from pipeline(Session(invocation(Path.cwd(), directory, given)))
+    yield from pipeline(Opening(invocation(Path.cwd(), directory, given)))
 
 
-def pipeline(session: Session) -> Iterator[TaskDict]:
-    """The task dictionaries of one session; nothing is read here but what the session already holds."""
-    yield _config(session)
-    yield _prepare(session)
-    yield _gold_gate(session)
+def pipeline(opening: Opening) -> Iterator[TaskDict]:
+    """The task dictionaries of one invocation; nothing is read here but what it already holds."""
+    yield _config(opening)
+    yield _prepare(opening)
+    yield _gold_gate(opening)
     for stage in STAGES:
-        yield _stage(session, stage)
-    yield _publish(session)
+        yield _stage(opening, stage)
+    yield _publish(opening)
     yield {
         "basename": "generate",
         "doc": "build and publish the benchmark",
@@ -74,98 +70,101 @@ def pipeline(session: Session) -> Iterator[TaskDict]:
     }
 
 
-def _config(session: Session) -> TaskDict:
+def _config(opening: Opening) -> TaskDict:
     return {
         "basename": "config",
         "doc": "check command line and configuration (always runs)",
-        "actions": [refusing(partial(begin, session))],
+        "actions": [refusing(partial(begin, opening))],
         "uptodate": [False],
-        "meta": {"session": session},
+        "meta": {"opening": opening},
     }
 
 
-def _prepare(session: Session) -> TaskDict:
-    pointer = _pointer(session, "prepare")
+def _prepare(opening: Opening) -> TaskDict:
+    pointer = _pointer(opening, "prepare")
     return {
         "basename": "prepare",
         "doc": "normalise and validate the pack, write the report",
-        "actions": [_action(session, "prepare", partial(prepare, session))],
-        "file_dep": [*_config_files(session), *map(str, session.invocation.pack_files().values())],
+        "actions": [_action(opening, "prepare", "prepare")],
+        "file_dep": [*_config_files(opening), *map(str, opening.invocation.pack_files().values())],
         "targets": [pointer],
         "task_dep": ["config"],
-        "uptodate": [partial(_is_noop, session)],
-        "clean": [partial(clean_pointed, session, ("prepare", "oracle_view"))],
+        "uptodate": [partial(_is_noop, opening)],
+        "clean": [partial(_clean_pointed, opening, ("prepare", "oracle_view"))],
     }
 
 
-def _gold_gate(session: Session) -> TaskDict:
+def _gold_gate(opening: Opening) -> TaskDict:
     return {
         "basename": "gold_gate",
         "doc": "let only a pack pass that is Gold in this very invocation",
-        "actions": [_action(session, "gold_gate", partial(gate, session))],
+        "actions": [_action(opening, "gold_gate", "gold_gate")],
         "task_dep": ["prepare"],
-        "uptodate": [partial(_is_noop, session)],
+        "uptodate": [partial(_is_noop, opening)],
     }
 
 
-def _stage(session: Session, stage: Stage) -> TaskDict:
-    run: Callable[[Session, Stage], None] = run_sharded
-    if stage.name == "reference_profile":
-        run = run_reference_profile
-    elif stage.name == "final_output":
-        run = run_final_output
+def _stage(opening: Opening, stage: Stage) -> TaskDict:
     return {
         "basename": stage.name,
         "doc": stage.summary,
-        "actions": [_action(session, stage.name, partial(run, session, stage))],
-        "file_dep": [*_config_files(session), *(_pointer(session, name) for name in ("prepare", *stage.reads))],
-        "targets": [_pointer(session, stage.name)],
+        "actions": [_action(opening, stage.name, "sharded" if stage.sharded else stage.name, stage)],
+        "file_dep": [*_config_files(opening), *(_pointer(opening, name) for name in ("prepare", *stage.reads))],
+        "targets": [_pointer(opening, stage.name)],
         "task_dep": ["gold_gate"],
-        "uptodate": [partial(stage_stands, session, stage)],
-        "clean": [partial(clean_pointed, session, (stage.name,))],
+        "uptodate": [partial(stage_stands, opening, stage)],
+        "clean": [partial(_clean_pointed, opening, (stage.name,))],
     }
 
 
-def _publish(session: Session) -> TaskDict:
+def _publish(opening: Opening) -> TaskDict:
     return {
         "basename": "publish",
         "doc": "verify and commit the release, manifest last",
-        "actions": [_action(session, "publish", partial(run_publish, session))],
-        "file_dep": [_pointer(session, stage.name) for stage in STAGES],
-        "targets": [_pointer(session, "publish")],
+        "actions": [_action(opening, "publish", "publish")],
+        "file_dep": [_pointer(opening, stage.name) for stage in STAGES],
+        "targets": [_pointer(opening, "publish")],
         "task_dep": ["gold_gate"],
-        "uptodate": [partial(_is_noop, session)],
-        "clean": [partial(clean_publication, session)],
+        "uptodate": [partial(_is_noop, opening)],
+        "clean": [partial(_clean_publication, opening)],
     }
 
 
-def _action(session: Session, task: str, run: Callable[[], None]) -> Callable[[], Any]:
+def _action(opening: Opening, task: str, target: str, *arguments: object) -> Callable[[], Any]:
     """A doit action that keeps evidence, and does nothing where the publication in place already answers."""
 
     def act() -> None:
-        if session.noop:
+        if opening.noop:
             return
-        session.evidence.start(task)
+        opening.evidence.start(task)
         try:
-            run()
+            late(target)(opening.session, *arguments)
         except BfclError:
-            session.evidence.add(task, None, None, "refused")
+            opening.evidence.add(task, None, None, "refused")
             raise
         finally:
-            session.evidence.write(task)
+            opening.evidence.write(task)
 
     return refusing(act)
 
 
-def _is_noop(session: Session) -> bool:
-    return session.noop
+def _clean_pointed(opening: Opening, stages: tuple[str, ...], dryrun: bool) -> None:
+    late("clean_pointed")(opening, stages, dryrun)
 
 
-def _pointer(session: Session, stage: str) -> str:
-    return str(session.tree.pointer(session.invocation.ck, stage))
+def _clean_publication(opening: Opening, dryrun: bool) -> None:
+    late("clean_publication")(opening, dryrun)
 
 
-def _config_files(session: Session) -> list[str]:
+def _is_noop(opening: Opening) -> bool:
+    return opening.noop
+
+
+def _pointer(opening: Opening, stage: str) -> str:
+    return str(opening.invocation.tree.pointer(opening.invocation.ck, stage))
+
+
+def _config_files(opening: Opening) -> list[str]:
     # A missing file_dep is doit's own error; an absent configuration is told by the `config` task instead.
-    path = session.invocation.config_path
+    path = opening.invocation.config_path
     return [str(path)] if path.is_file() else []

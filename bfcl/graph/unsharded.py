@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bfcl.canonical import Json, canonical_json, readable_json
-from bfcl.config.identity import portable
+from bfcl.config.portable import portable
 from bfcl.config.reference import reference_samples
 from bfcl.digest import Digest, blake3_json
 from bfcl.errors import StageError, raise_all

@@ -71,6 +71,11 @@ def logical_name(path: Path, root: Path, key: str) -> str:
     return f"declared/{key}"
 
 
+def pack_root(config: RunConfig) -> Path:
+    """The real path of the manifest's directory."""
+    return Path(os.path.realpath(config.pack_root))
+
+
 def allowed_roots(config: RunConfig, project: Path) -> tuple[Path, ...]:
     """Real paths of the directories a pack's files may lie in; the project's `packs/` where none is given."""
     given = config.oracle_runtime.allowed_roots or (project / "packs",)
@@ -84,7 +89,7 @@ def manifest_file(config: RunConfig, roots: Sequence[Path]) -> PackFile:
     """
     path = config.oracle_pack.manifest_path
     claim = _Claim(path, "config", "manifest", Problem(code="", message="", subject="oracle_pack.manifest_path"))
-    file, problems = _admit(claim, "manifest", Path(os.path.realpath(path.parent)), roots)
+    file, problems = _admit(claim, "manifest", pack_root(config), roots)
     if file is None:
         raise PackError(problems)
     return file
@@ -122,7 +127,7 @@ class _Finder:
     """Where each part is said to be."""
 
     def __init__(self, config: RunConfig, declared: Declared, shape: Shape) -> None:
-        self.root = Path(os.path.realpath(config.pack_root))
+        self.root = pack_root(config)
         self.needs_backend = True
         self._config = config
         self._declared = declared
@@ -137,7 +142,7 @@ class _Finder:
         if part.role in self._declared.paths:
             return self.declared_claim(part.role, ("paths", part.role), self._declared.paths[part.role])
         path = self.root / part.canonical
-        if not part.required and not path.exists():
+        if not part.required and not os.path.lexists(path):
             return None
         return _Claim(path, "canonical", part.role, Problem(code="", message="", path=shown(path)))
 

@@ -13,7 +13,7 @@ from bfcl.located import Document, parse_json, parse_yaml
 from bfcl.pack.cases import load_cases
 from bfcl.pack.fingerprint import fingerprint, read_entries
 from bfcl.pack.fixtures import load_fixtures
-from bfcl.pack.layout import allowed_roots, locate, manifest_file, shown
+from bfcl.pack.layout import allowed_roots, locate, manifest_file, pack_root, shown
 from bfcl.pack.manifest import Declared, read_manifest, with_system_prompt
 from bfcl.pack.model import Manifest, Pack, PackFile, Role
 from bfcl.pack.shape import Shape
@@ -34,7 +34,7 @@ def load_pack(config: RunConfig, *, project: Path) -> Pack:
     """
     roots = allowed_roots(config, project)
     manifest = manifest_file(config, roots)
-    desk = _Desk(manifest)
+    desk = _Desk(pack_root(config), manifest)
     document = desk.parse("manifest")
     if document is None:
         desk.entries()
@@ -51,8 +51,8 @@ def load_pack(config: RunConfig, *, project: Path) -> Pack:
 class _Desk:
     """What has been read so far: bytes by path, documents by role, problems and warnings."""
 
-    def __init__(self, manifest: PackFile) -> None:
-        self.root = manifest.path.parent
+    def __init__(self, root: Path, manifest: PackFile) -> None:
+        self.root = root
         self.files: dict[Role, PackFile] = {"manifest": manifest}
         self.documents: dict[Role, Document] = {}
         self.problems: list[Problem] = []

@@ -33,4 +33,7 @@ TURN_POLICIES: tuple[TurnPolicy, ...] = (
 CALL_ORDERS = ("strict", "any", "prefix")
 TEXT_MILESTONES = ("ask_for_slot", "ask_confirm", "decline", "final_answer")
 MILESTONES = ("tool_call", *TEXT_MILESTONES)
+RunStage: TypeAlias = Literal["prepare", "generate", "translate", "eval", "all"]
+"""What a configuration is meant for, or what a command amounts to."""
+
 Tier: TypeAlias = Literal["gold", "silver", "prototype"]

@@ -15,7 +15,7 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.errors import BfclError, Problem, ReleaseError, raise_all
 from bfcl.located import Document, parse_json
-from bfcl.stages.run_manifest import ARTIFACT_FILES, MANIFEST_FILE, SCHEMA_VERSION
+from bfcl.stages.artifacts import ARTIFACT_FILES, MANIFEST_FILE, SCHEMA_VERSION
 from bfcl.tables.benchmark import BenchmarkRow, read_rows
 
 TableName = Literal["raw", "published"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from bfcl.digest import sha256_file
 from bfcl.errors import Problem, ReleaseError, raise_all
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
-from bfcl.stages.run_manifest import ARTIFACT_FILES
+from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.tables.benchmark import Comparison, compare_selection, encode_row, schema_problem
 from bfcl.tables.parquet import rows_digest
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Final
 
 from bfcl.canonical import Json
@@ -17,16 +16,11 @@ from bfcl.digest import Digest
 from bfcl.pack.fingerprint import CONTRACT as FINGERPRINT_CONTRACT
 from bfcl.pack.model import Pack
 from bfcl.records.ids import Tier
-from bfcl.stages import STAGES
+from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, STAGE_ARTIFACTS
 from bfcl.stages.bias import bias_applicability
 from bfcl.stages.final_output import ORDERING, SURFACE_GATE, Tally, gold_ineligibility_reasons
 from bfcl.tables.benchmark import BenchmarkInfo
 
-MANIFEST_FILE: Final = "run_manifest.json"
-RAW_FILE: Final = "benchmark_raw.parquet"
-PUBLISHED_FILE: Final = "benchmark.parquet"
-
-SCHEMA_VERSION: Final = "1.1"
 PUBLICATION_VERSION: Final = "1.0"
 EXPORTS_VERSION: Final = "1.0"
 HELD_OUT_VERSION: Final = "1.0"
@@ -35,24 +29,6 @@ SEED_DERIVATION: Final = (
     "first 8 bytes, big-endian unsigned, of sha256 of the canonical JSON of {pack_id, pack_version, template_id, "
     "fixture_refs, slot_bindings, variant_index, global_seed}"
 )
-
-STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
-    "tools_internal": "stage_cache/tools_normalized_internal.json",
-    "tools_model_facing": "stage_cache/tools_normalized.json",
-    "oracle_validation_report": "stage_cache/oracle_validation_report.json",
-    "pack_manifest": "stage_cache/pack_manifest.json",
-    "fixtures_normalized": "stage_cache/fixtures_normalized.json",
-    "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",
-    **{PurePosixPath(name).stem: f"stage_cache/{name}" for stage in STAGES for name in stage.writes},
-}
-"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave."""
-
-ARTIFACT_FILES: Final[Mapping[str, str]] = {
-    **STAGE_ARTIFACTS,
-    "benchmark_raw_parquet": RAW_FILE,
-    "benchmark_parquet": PUBLISHED_FILE,
-}
-"""The same with the two published tables: every name a manifest may carry."""
 
 _ROLES = ("profile", "paraphrase", "surface_judge")
 _EXPORTS = ("bfcl_json", "nemo_evaluator_bundle")

@@ -14,7 +14,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [append("assertions.py", 'raise ValueError("boom")\n')],
         {},
         [
-            "4 pack/assertions.py:58: assertions_import_failed: ValueError: boom",
+            "4 pack/assertions.py:59: assertions_import_failed: ValueError: boom",
         ],
     ),
     "assertion lacks keywords": (
@@ -22,7 +22,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         {},
         [
             (
-                "4 pack/assertions.py:60: invalid_signature: `assert_odd` does not accept `trace`, "
+                "4 pack/assertions.py:61: invalid_signature: `assert_odd` does not accept `trace`, "
                 "`ctx`; expected the keywords `state`, `trace`, `task` and `ctx`\n"
                 "  fix: write `def assert_odd(*, state, trace, task, ctx):`"
             ),
@@ -118,6 +118,6 @@ def test_check_4_warns_of_an_assertion_that_no_template_uses(tmp_path: Path) -> 
     assert [one for one in judge(tmp_path).warnings() if one.startswith("4 ")] == [
         "4 pack/assertions.py:31: unused_assertion: no template uses `assert_firing_from_kiln`\n"
         "  fix: add it to a template's `success_assertions`, or remove it",
-        "4 pack/assertions.py:50: unused_assertion: no template uses `assert_not_found`\n"
+        "4 pack/assertions.py:51: unused_assertion: no template uses `assert_not_found`\n"
         "  fix: add it to a template's `success_assertions`, or remove it",
     ]

@@ -117,7 +117,7 @@ def test_report_has_these_bytes(tmp_path: Path) -> None:
         "tool": None,
         "detail": None,
     }
-    assert sha256_of(data) == "PINNED"
+    assert sha256_of(data) == "sha256:310c79349a3f4c781d2a9b7bdbc0cb06a8e27aa1435c097c3032f34845a51436"
 
 
 def test_report_of_a_moved_pack_has_the_same_bytes_and_no_path(tmp_path: Path) -> None:

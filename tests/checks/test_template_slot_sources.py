@@ -300,7 +300,8 @@ def test_check_2_tells_a_fault_of_rows_once_for_all_slots_that_draw_from_them(tm
     edit = put("fixtures.json", ("kilns", 2, "kiln_id"), "K-2")
     failures = judge(tmp_path, edit, templates=ALL_POLICIES).failures()
     assert [one for one in failures if "duplicate_primary_key" in one] == [
-        "2 pack/fixtures.json:20: duplicate_primary_key: rows 1 and 2 of `kilns` have the same `kiln_id`, as text 'K-2'\n"
+        "2 pack/fixtures.json:20: duplicate_primary_key: rows 1 and 2 of `kilns` "
+        "have the same `kiln_id`, as text 'K-2'\n"
         "  fix: give each row its own key"
     ]
 

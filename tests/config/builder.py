@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from bfcl.config.load import LoadedConfig, load_config
-from bfcl.config.model import Stage
 from bfcl.errors import ConfigError
+from bfcl.records.ids import RunStage
 
 GOOD: Mapping[str, Any] = {
     "family": "bfcl",
@@ -53,12 +53,12 @@ def write(project: Path, raw: object) -> Path:
     return path
 
 
-def load(project: Path, raw: object, command: Stage = "all") -> LoadedConfig:
+def load(project: Path, raw: object, command: RunStage = "all") -> LoadedConfig:
     """Write and load."""
     return load_config(write(project, raw), project=project, command=command)
 
 
-def complaints(project: Path, raw: object, command: Stage = "all") -> list[str]:
+def complaints(project: Path, raw: object, command: RunStage = "all") -> list[str]:
     """The printed problems of a configuration, the project's own path shown as `~`; [] where it loads."""
     try:
         load(project, raw, command)

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from bfcl.canonical import canonical_json
 from bfcl.config.identity import (
     generation_config_hash,
-    portable,
     portable_path,
-    portable_without_stage,
     resolved,
     resolved_config_hash,
 )
+from bfcl.config.portable import portable, portable_without_stage
 from tests.config.builder import GOOD, edited, load
 
 ELSEWHERE = Path("/nowhere/project")

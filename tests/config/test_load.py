@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bfcl.config.identity import generation_config_hash, resolved_config_hash
-from bfcl.config.load import load_config, read_config
+from bfcl.config.load import load_config
+from bfcl.config.reading import read_config
 from bfcl.errors import ConfigError, Problem
 from tests.config.builder import GOOD, MODEL, complaints, edited, load, write
 

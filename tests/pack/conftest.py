@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from bfcl.errors import PackError, Problem
 from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
 from tests.packs import BASE, Edit, run_config, write_pack
+
+# A shared machine may be slow; a law is not about time.
+settings.register_profile("pack", deadline=None)
+settings.load_profile("pack")
 
 Load = Callable[..., Pack]
 Refused = Callable[..., list[Problem]]

@@ -219,6 +219,18 @@ def test_pack_root_behind_a_symlink_is_legal(home: Path) -> None:
     assert load_pack(config, project=home).fingerprint == direct.fingerprint
 
 
+def test_manifest_that_is_itself_a_symlink_is_refused(home: Path) -> None:
+    pack = write_pack(home / "pack")
+    (pack / "manifest.yaml").rename(home / "elsewhere.yaml")
+    (pack / "manifest.yaml").symlink_to(home / "elsewhere.yaml")
+    with pytest.raises(PackError) as caught:
+        load_pack(run_config(home / "pack"), project=home)
+    assert str(caught.value) == (
+        "pack/manifest.yaml: pack_tree_unsupported_entry: the entry is a symbolic link\n"
+        "  fix: put the file itself there"
+    )
+
+
 def test_missing_manifest_is_refused(home: Path) -> None:
     with pytest.raises(PackError) as caught:
         load_pack(run_config(home / "pack"), project=home)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.pack.schema_subset import has_type, resolved, schema_problems
+from bfcl.pack.schema_subset import schema_problems
 from tests.packs import TOOLS
 
 
@@ -235,30 +235,6 @@ def test_defaults_are_judged_through_references_and_all_of() -> None:
     assert [tuple(one) for one in schema_problems(schema)] == [
         (f"{P}/default", "default_violates_schema", "`default` 4 breaks `maximum` of its own schema")
     ]
-
-
-def test_resolved_follows_local_references_to_the_end() -> None:
-    root = {"$defs": {"a": {"$ref": "#/$defs/b~1c"}, "b/c": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
-    assert resolved({"$ref": "#/$defs/a"}, root) == {"type": "string"}
-    assert resolved({"$ref": "#/$defs/none"}, root) is None
-    assert resolved({"$ref": "#/$defs/loop"}, root) is None
-
-
-@pytest.mark.parametrize(
-    ("value", "names"),
-    [
-        (True, {"boolean"}),
-        (1, {"integer", "number"}),
-        (1.0, {"number"}),
-        ("a", {"string"}),
-        (None, {"null"}),
-        ({}, {"object"}),
-        ([], {"array"}),
-    ],
-)
-def test_types_are_strict(value: Any, names: set[str]) -> None:
-    every = ("string", "integer", "number", "boolean", "object", "array", "null")
-    assert {name for name in every if has_type(value, name)} == names
 
 
 JSON = st.recursive(

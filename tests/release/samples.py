@@ -17,6 +17,7 @@ from bfcl.records.template import Milestone, Paraphrase, Slot, Template
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaVerdict, ToolResult
+from bfcl.stages.artifacts import STAGE_ARTIFACTS
 from bfcl.stages.final_output import (
     Decision,
     PublicationPlan,
@@ -26,7 +27,7 @@ from bfcl.stages.final_output import (
     row_context,
     tally,
 )
-from bfcl.stages.run_manifest import STAGE_ARTIFACTS, ManifestInputs, Runtime, run_manifest
+from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_manifest
 from bfcl.tables.benchmark import BenchmarkRow
 
 PROMPT = "You operate the valves."

@@ -13,7 +13,8 @@ from bfcl.canonical import Json
 from bfcl.config.model import ReferenceBenchmark
 from bfcl.digest import sha256_json, sha256_of
 from bfcl.graph.publish import StagedTables
-from bfcl.stages.run_manifest import ARTIFACT_FILES, STAGE_ARTIFACTS, ManifestInputs, run_id, run_manifest
+from bfcl.stages.artifacts import ARTIFACT_FILES, STAGE_ARTIFACTS
+from bfcl.stages.run_manifest import ManifestInputs, run_id, run_manifest
 from bfcl.tables.benchmark import BenchmarkInfo
 from tests.release.samples import config, decision, decisions, inputs
 

@@ -1,0 +1,29 @@
+"""What doit tasks do, named rather than imported: `doit list` and a build with nothing to do never load the pipeline.
+
+One table, so that a reader and a test see every name; `late` imports a target when it is first called.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from typing import Any, Final
+
+TARGETS: Final = {
+    "open_session": "bfcl.graph.session:open_session",
+    "prepare": "bfcl.graph.prepare:prepare",
+    "gold_gate": "bfcl.graph.prepare:gold_gate",
+    "reference_profile": "bfcl.graph.unsharded:run_reference_profile",
+    "sharded": "bfcl.graph.runner:run_sharded",
+    "final_output": "bfcl.graph.unsharded:run_final_output",
+    "publish": "bfcl.graph.publication:run_publish",
+    "funnel_lines": "bfcl.graph.funnel:funnel_lines",
+    "clean_pointed": "bfcl.graph.clean:clean_pointed",
+    "clean_publication": "bfcl.graph.clean:clean_publication",
+}
+
+
+def late(name: str) -> Callable[..., Any]:
+    """The function a name of `TARGETS` stands for."""
+    target: Callable[..., Any] = pkgutil.resolve_name(TARGETS[name])
+    return target

@@ -1,0 +1,60 @@
+"""One invocation as doit sees it: what was asked, whether anything is to do, and the session once something is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bfcl.graph.evidence import Evidence
+from bfcl.graph.invocation import Invocation
+from bfcl.graph.pointers import Pointer, read_pointer
+from bfcl.graph.store import Store
+from bfcl.graph.variables import Variables
+from bfcl.records.ids import RunStage
+
+if TYPE_CHECKING:
+    from bfcl.graph.session import Session
+
+
+class Opening:
+    """Made when doit loads; the `config` task fills `variables`, and then either `noop` or `session`."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self.invocation = invocation
+        self.command: RunStage = "generate"
+        self.variables: Variables | None = None
+        self.noop = False
+        """The publication in place already answers: no task has anything to do."""
+        self.session: Session | None = None
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return Evidence(self.invocation.tree.log)
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.invocation.tree)
+
+    @cached_property
+    def publication_key(self) -> str:
+        """The key of what this invocation would publish. Read before the first stage, checked at the end."""
+        return self.invocation.publication_key(self.release_stage)
+
+    @property
+    def release_stage(self) -> RunStage:
+        """The stage a release is identified by: asking for a single stage counts as `generate`."""
+        return "all" if self.command == "all" else "generate"
+
+    @property
+    def wants_fresh(self) -> bool:
+        """Whether stored results are to be computed again."""
+        return self.variables is not None and (self.variables.rebuild or self.variables.replay_full)
+
+    def pointer(self, stage: str) -> Pointer | None:
+        """The stage's result under this configuration, None where there is none yet."""
+        return read_pointer(self.invocation.tree.pointer(self.invocation.ck, stage))
+
+    def close(self) -> None:
+        """End what the invocation started. Safe to call twice."""
+        if self.session is not None:
+            self.session.close()

@@ -1,0 +1,37 @@
+"""What is a run tree made of, and what is each file called in the manifest? Rule: generation.md §6.2, §6.3.
+
+Nothing heavy is imported here: a build with nothing to do reads these names and hashes the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+from bfcl.stages import STAGES
+
+MANIFEST_FILE: Final = "run_manifest.json"
+RAW_FILE: Final = "benchmark_raw.parquet"
+PUBLISHED_FILE: Final = "benchmark.parquet"
+
+SCHEMA_VERSION: Final = "1.1"
+"""Of the manifest."""
+
+STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
+    "tools_internal": "stage_cache/tools_normalized_internal.json",
+    "tools_model_facing": "stage_cache/tools_normalized.json",
+    "oracle_validation_report": "stage_cache/oracle_validation_report.json",
+    "pack_manifest": "stage_cache/pack_manifest.json",
+    "fixtures_normalized": "stage_cache/fixtures_normalized.json",
+    "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",
+    **{PurePosixPath(name).stem: f"stage_cache/{name}" for stage in STAGES for name in stage.writes},
+}
+"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave."""
+
+ARTIFACT_FILES: Final[Mapping[str, str]] = {
+    **STAGE_ARTIFACTS,
+    "benchmark_raw_parquet": RAW_FILE,
+    "benchmark_parquet": PUBLISHED_FILE,
+}
+"""The same with the two published tables: every name a manifest may carry."""
