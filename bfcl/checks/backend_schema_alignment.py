@@ -97,7 +97,10 @@ def _schema(pack: Pack, index: int, tool: Tool) -> list[Finding]:
     failures = []
     for defect in schema_problems(tool.parameters):
         found = Finding(
-            code="unsupported_parameter_schema", message=defect.message, tool=tool.name, detail=defect.problem
+            code="unsupported_parameter_schema",
+            message=f"`{tool.name}`: {defect.message}",
+            tool=tool.name,
+            detail=defect.problem,
         )
         failures.append(
             placed(
@@ -134,10 +137,11 @@ def _is_boolean(parameters: Mapping[str, Json], parameter: str) -> bool:
 def _review_markers(pack: Pack) -> Iterator[Finding]:
     """One finding for each line of any pack file that still holds the marker."""
     for logical, path in sorted(_files(pack).items()):
-        data = path.read_bytes()
-        if REVIEW_MARKER not in data:
-            continue
-        for number, line in enumerate(data.splitlines(), start=1):
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue  # gone since the pack was loaded: the fingerprint taken after validation refuses that
+        for number, line in enumerate(data.splitlines() if REVIEW_MARKER in data else (), start=1):
             if REVIEW_MARKER in line:
                 yield Finding(
                     code="review_marker_present",
@@ -160,9 +164,8 @@ def _files(pack: Pack) -> dict[str, Path]:
 
 def _composed_otherwise(root: Path, logical: str) -> Path:
     wanted = logical.removeprefix("tree/")
-    return next(
-        path for path in root.rglob("*") if unicodedata.normalize("NFC", path.relative_to(root).as_posix()) == wanted
-    )
+    same = (path for path in root.rglob("*") if unicodedata.normalize("NFC", str(path.relative_to(root))) == wanted)
+    return next(same, root / wanted)
 
 
 def _shadowing(pack: Pack) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from bfcl.checks.findings import placed, where
 from bfcl.checks.representatives import Bench, Representative
@@ -16,6 +17,9 @@ from bfcl.records.template import Template
 from bfcl.records.verdict import AssertionOutcome, Finding, ReplayVerdict
 from bfcl.stages.divergence import first_difference, shortened
 from bfcl.stages.executable_replay import ASSERTION_FAILED, FAILED, episode, judge
+
+ASSERTION_BROKEN: Final = "assertion_infrastructure_error"
+"""An assertion that did neither pass, fail nor decline."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +87,10 @@ def _broken(pack: Pack, index: int, judged: ReplayVerdict, pair: Replayed) -> Fi
     """Worlds that differ, an episode that broke, or an assertion that did."""
     reason = judged.reason or FAILED
     breakdown = (pair.a.breakdown or pair.b.breakdown) if reason == FAILED else None
-    if breakdown is not None:
-        code = breakdown.code
-    else:
-        code = "assertion_infrastructure_error" if reason == FAILED else reason
+    of_assertion = breakdown is None and (judged.detail or "").startswith(ASSERTION_BROKEN)
+    code = breakdown.code if breakdown is not None else ASSERTION_BROKEN if of_assertion else reason
     message = (judged.detail or reason).removeprefix(f"{code}: ")
-    field = ("success_assertions",) if code == "assertion_infrastructure_error" else ()
+    field = ("success_assertions",) if of_assertion else ()
     finding = _at(pack, index, field, Finding(code=code, message=message, detail=reason))
     if breakdown is None or breakdown.where is None:
         return finding

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bfcl.checks.report import as_problem
 from bfcl.errors import GateError, Problem, raise_all
+from bfcl.pack.layout import shown
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import PackVerdict
 
@@ -22,21 +24,8 @@ def require_gold(pack: Pack, verdict: PackVerdict) -> None:
 
 def finding_problems(pack: Pack, verdict: PackVerdict) -> list[Problem]:
     """Every failure of every check as a problem that a person can click."""
-    problems = []
-    for check in verdict.checks:
-        for finding in check.failures:
-            path = str(pack.root / finding.file) if finding.file else None
-            problems.append(
-                Problem(
-                    code=finding.code,
-                    message=f"check {check.id}: {finding.message}",
-                    path=path,
-                    line=finding.line,
-                    subject=finding.template_id or finding.case_id or finding.tool or check.name,
-                    fix=finding.fix,
-                )
-            )
-    return problems
+    root = shown(pack.root)
+    return [as_problem(finding, root=root) for check in verdict.checks for finding in check.failures]
 
 
 def verdict_line(verdict: PackVerdict, report: str) -> str:

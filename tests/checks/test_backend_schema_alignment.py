@@ -74,14 +74,17 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [put("tools.json", (0, "function", "parameters", "properties", "kiln_id", "format"), "uuid")],
         {},
         [
-            ("3 pack/tools.json:13: unsupported_parameter_schema: `format` is not part of the supported subset"),
+            (
+                "3 pack/tools.json:13: unsupported_parameter_schema: `get_kiln`: `format` is not part of "
+                "the supported subset"
+            ),
         ],
     ),
     "schema is malformed inside a list": (
         [put("tools.json", (0, "function", "parameters", "allOf"), [{}, {"minimum": "x"}])],
         {},
         [
-            '3 pack/tools.json:22: unsupported_parameter_schema: `minimum` is "x"; expected a number',
+            ('3 pack/tools.json:22: unsupported_parameter_schema: `get_kiln`: `minimum` is "x"; expected a number'),
         ],
     ),
     "gated tool has no confirmation parameter": (
@@ -228,3 +231,12 @@ def test_check_3_takes_a_confirmation_parameter_as_calls_see_it(tmp_path: Path, 
     definitions = put(parameters[0], (*parameters[1], "$defs"), {"yes": {"type": "boolean"}})
     judged = judge(tmp_path, definitions, put(parameters[0], (*parameters[1], "properties", "confirm"), declared))
     assert judged.failures() == []
+
+
+def test_check_3_finds_review_markers_in_files_whose_names_are_composed_otherwise(tmp_path: Path) -> None:
+    decomposed = "ghi chu\u0301.md"
+    failures = judge(tmp_path, text(decomposed, "BFCL-TODO")).failures()
+    assert failures == [
+        "3 pack/ghi chú.md:1: review_marker_present: line 1 still holds `BFCL-TODO`\n"
+        "  fix: review what the line says, then remove the marker"
+    ]

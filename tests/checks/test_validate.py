@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bfcl.checks.report import report
 from bfcl.checks.validate import CHECKS, validate_pack
-from bfcl.errors import OracleError, Problem
+from bfcl.errors import OracleError, PackError, Problem
 from bfcl.oracle.protocol import Episode, EpisodeResult
 from tests.checks.judged import judge
 from tests.checks.plain_oracle import PlainOracle
-from tests.packs import Edit, append, drop_template, put, put_template
+from tests.packs import Draft, Edit, append, drop, drop_template, put, put_template
 
 NAMES = [
     ("1", "template_tool_names"),
@@ -117,3 +120,22 @@ def test_a_broken_assertions_module_does_not_keep_the_probes_from_running(tmp_pa
         "7": "skipped",
         "I1": "pass",
     }
+
+
+def _pointers(value: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield (*at, key)
+        yield from _pointers(child, (*at, key))
+
+
+@pytest.mark.parametrize("name", ["manifest.yaml", "tools.json", "validation_cases.yaml", "task_templates.yaml"])
+def test_whatever_is_left_out_of_a_pack_is_refused_or_judged_but_never_breaks_a_check(
+    tmp_path: Path, name: str
+) -> None:
+    value = Draft(("kiln_corrected", "start_confirmed")).data[name]
+    for number, pointer in enumerate(_pointers(value)):
+        root = tmp_path / str(number)
+        with contextlib.suppress(PackError):
+            judged = judge(root, drop(name, pointer), templates=("kiln_corrected", "start_confirmed"))
+            assert str(root).encode() not in report(judged.pack, judged.config, judged.verdict)

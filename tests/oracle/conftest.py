@@ -61,23 +61,23 @@ class Packs:
         return view
 
     def spec(self, view: Path, *, fixtures: str | None = None, **timeouts: float) -> OracleSpec:
-        """Generous timeouts unless a test names its own: `tool=0.3`, `import_=0.3`."""
+        """Generous timeouts unless a test names its own: `tool_s=0.3`, `import_s=0.3`."""
         return OracleSpec(
             view=str(view),
             backend=str(view / "backend.py"),
             assertions=str(view / "assertions.py"),
             fixtures=fixtures,
             clock="2026-03-02T10:00:00+07:00",
-            tool_timeout_s=timeouts.get("tool", 30),
-            assertion_timeout_s=timeouts.get("assertion", 30),
-            import_timeout_s=timeouts.get("import_", 30),
-            reset_timeout_s=timeouts.get("reset", 30),
-            episode_timeout_s=timeouts.get("episode", 60),
+            tool_timeout_s=timeouts.get("tool_s", 30),
+            assertion_timeout_s=timeouts.get("assertion_s", 30),
+            import_timeout_s=timeouts.get("import_s", 30),
+            reset_timeout_s=timeouts.get("reset_s", 30),
+            episode_timeout_s=timeouts.get("episode_s", 60),
         )
 
     def oracle(self, backend: str, assertions: str = "", *, jobs: int = 2, **options: object) -> LocalOracle:
         """An oracle over a pack of two files. Options: `fixtures`, timeouts, `fork`, `grace_s`, further modules."""
-        names = ("tool", "assertion", "import_", "reset", "episode", "fixtures")
+        names = ("tool_s", "assertion_s", "import_s", "reset_s", "episode_s", "fixtures")
         settings = {name: options.pop(name) for name in names if name in options}
         switches = {name: options.pop(name) for name in ("fork", "grace_s") if name in options}
         view = self.view(backend, assertions, **options)  # type: ignore[arg-type]
@@ -100,10 +100,30 @@ class Packs:
 
 
 @pytest.fixture
-def packs(tmp_path: Path) -> Iterator[Packs]:
+def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packs]:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     built = Packs(tmp_path)
     yield built
     built.close()
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.fixture
+def worlds(tmp_path: Path) -> Callable[[], set[int]]:
+    """Every process that this test's worlds started, wherever it went: their environment names the test's directory."""
+
+    def running() -> set[int]:
+        return {int(path.name) for path in Path("/proc").glob("[0-9]*") if _mentions(path, bytes(tmp_path))}
+
+    return running
+
+
+def _mentions(process: Path, directory: bytes) -> bool:
+    try:
+        return b"HOME=" + directory in (process / "environ").read_bytes()
+    except OSError:
+        return False
 
 
 def children_of(process: int) -> set[int]:

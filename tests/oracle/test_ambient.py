@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_reaching_outside_is_refused_and_told_with_its_line(packs, episode, body
     assert broken.breakdown.code == "ambient_access"
     assert broken.breakdown.message == f"call 0 `look` {what}"
     assert (broken.breakdown.where, broken.breakdown.phase, broken.breakdown.call_index) == ("backend.py:4", "call", 0)
-    assert not os.path.exists("/tmp/bfcl-never")
+    assert not Path("/tmp/bfcl-never").exists()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,8 @@ def test_honest_work_is_left_alone(packs, episode, body):
 def test_reaching_outside_in_an_assertion_breaks_the_episode(packs, episode):
     oracle = packs.oracle(
         PACK.format(body="pass", call="pass"),
-        "import os\ndef assert_it(*, state, trace, task, ctx):\n    try: os.system('true')\n    except BaseException: pass\n",
+        "import os\n"
+        "def assert_it(*, state, trace, task, ctx):\n    try: os.system('true')\n    except BaseException: pass\n",
     )
     (result,) = oracle.run([episode(assertions=("assert_it",))])
     assert result.breakdown is not None

@@ -429,9 +429,7 @@ def test_isolation_tells_the_level_reached(keeper):
     assert level["rlimits"] is True
 
 
-def test_close_removes_every_temporary_directory_and_a_later_call_starts_anew(packs, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
+def test_close_removes_every_temporary_directory_and_a_later_call_starts_anew(packs, tmp_path):
     oracle = packs.oracle(KEEPER)
     for _ in range(2):
         oracle.replay([plan(call("echo"))])

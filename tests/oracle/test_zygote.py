@@ -1,8 +1,9 @@
-"""Packs that hang, die, flood and hide: the episode breaks with its reason, the next one works, nothing stays behind."""
+"""Packs that hang, die, flood and hide: the episode breaks, the next one works, nothing stays behind."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,17 +43,17 @@ def check_recovery(oracle, episode, *, expected, **fields):
 @pytest.mark.parametrize(
     ("place", "limits", "expected"),
     [
-        ("reset", {"reset": 0.3}, ("reset_timeout", "reset did not return within 0.3 s", "reset", None)),
-        ("call", {"tool": 0.3}, ("tool_timeout", "call 0 `look` did not return within 0.3 s", "call", 0)),
-        ("state", {"tool": 0.3}, ("tool_timeout", "get_state did not return within 0.3 s", "state", 0)),
+        ("reset", {"reset_s": 0.3}, ("reset_timeout", "reset did not return within 0.3 s", "reset", None)),
+        ("call", {"tool_s": 0.3}, ("tool_timeout", "call 0 `look` did not return within 0.3 s", "call", 0)),
+        ("state", {"tool_s": 0.3}, ("tool_timeout", "get_state did not return within 0.3 s", "state", 0)),
         (
             "judge",
-            {"assertion": 0.3},
+            {"assertion_s": 0.3},
             ("assertion_timeout", "assertion `assert_fine` did not return within 0.3 s", "assertion", None),
         ),
         (
             "call",
-            {"episode": 0.4},
+            {"episode_s": 0.4},
             ("episode_timeout", "the episode did not end within 0.4 s; it was in call 0 `look`", "call", 0),
         ),
     ],
@@ -87,7 +88,7 @@ def test_a_death_is_told_with_its_status_and_place(packs, episode, place, where,
 
 
 def test_what_an_episode_had_finished_before_it_was_killed_is_kept(packs, episode):
-    oracle = packs.troubled(call="if arguments['n'] == 2:\n    while True: pass", tool=0.3)
+    oracle = packs.troubled(call="if arguments['n'] == 2:\n    while True: pass", tool_s=0.3)
     (result,) = oracle.run([episode(calls=4, observe="each")])
     assert told(result) == ("tool_timeout", "call 2 `look` did not return within 0.3 s", "call", 2)
     assert result.results == ('{"seen":{"n":0}}', '{"seen":{"n":1}}')
@@ -249,12 +250,12 @@ os.waitpid(-1, 0)
 
 @pytest.mark.parametrize("then", ["", "while True: pass", "os._exit(1)"])
 @pytest.mark.skipif(sys.platform != "linux", reason="strays are found by the kernel's subreaper")
-def test_a_process_that_forked_away_past_the_hook_is_killed_with_its_episode(packs, episode, then, tmp_path):
-    oracle = packs.troubled(call=STRAY.format(then=then), tool=0.4)
+def test_a_process_that_forked_away_past_the_hook_is_killed_with_its_episode(packs, episode, then, worlds):
+    oracle = packs.troubled(call=STRAY.format(then=then), tool_s=0.4)
     oracle.run([episode(5)])
-    before = processes()
+    before = worlds()
     oracle.run([episode()])
-    assert processes() - before == set()
+    assert worlds() - before == set()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -265,26 +266,15 @@ def test_a_child_forked_past_the_hook_does_not_become_a_second_answer(packs, epi
     assert after.results == ('{"seen":{"n":0}}',)
 
 
-def processes():
-    return {int(path.name) for path in Path("/proc").glob("[0-9]*") if _is_pack_process(path)}
-
-
-def _is_pack_process(path):
-    try:
-        return b"oracle/child.py" in (path / "cmdline").read_bytes()
-    except OSError:
-        return False
-
-
 def test_leaving_the_process_group_does_not_help(packs, episode):
     body = "import os\ntry: os.setpgid(0, os.getpgid(os.getppid()))\nexcept OSError: pass\nwhile True: pass"
-    oracle = packs.troubled(call=body, tool=0.3)
+    oracle = packs.troubled(call=body, tool_s=0.3)
     expected = ("tool_timeout", "call 0 `look` did not return within 0.3 s", "call", 0)
     check_recovery(oracle, episode, expected=expected)
 
 
 def test_a_stopped_episode_is_killed_at_its_deadline(packs, episode):
-    oracle = packs.troubled(call="import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", tool=0.3)
+    oracle = packs.troubled(call="import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", tool_s=0.3)
     expected = ("tool_timeout", "call 0 `look` did not return within 0.3 s", "call", 0)
     check_recovery(oracle, episode, expected=expected)
 
@@ -297,7 +287,7 @@ def test_a_pack_that_takes_its_whole_world_down_loses_one_episode(packs, episode
 
 def test_a_world_that_stops_answering_is_replaced(packs, episode):
     body = "import ctypes, os, time; ctypes.CDLL(None).kill(os.getppid(), 19); time.sleep(60)"
-    oracle = packs.troubled(call=body, episode=0.3, grace_s=0.2)
+    oracle = packs.troubled(call=body, episode_s=0.3, grace_s=0.2)
     expected = ("worker_crashed", "the process stopped answering in call 0 `look`", "call", 0)
     check_recovery(oracle, episode, expected=expected)
 
@@ -315,7 +305,7 @@ GOOD = "def list_tools(): return ['look']\n"
 def test_a_backend_whose_import_takes_the_world_down_is_told_and_assertions_still_described(
     packs, episode, how, code, message
 ):
-    oracle = packs.oracle(how, "def assert_it(*, state, trace, task, ctx): pass", import_=0.4)
+    oracle = packs.oracle(how, "def assert_it(*, state, trace, task, ctx): pass", import_s=0.4)
     described = oracle.describe()
     assert described.backend_breakdown == Breakdown(code=code, message=message.format("backend"), phase="import")
     assert [info.name for info in described.assertions] == ["assert_it"]
@@ -330,7 +320,7 @@ def test_assertions_whose_import_takes_the_world_down_leave_the_backend_usable(p
     oracle = packs.oracle(
         GOOD + "def reset(**_): pass\ndef call_tool(*_, **__): return {}\ndef get_state(): return {}\n",
         how,
-        import_=0.4,
+        import_s=0.4,
     )
     described = oracle.describe()
     assert described.tools == ("look",)
@@ -356,7 +346,7 @@ def test_threads_and_exit_handlers_of_an_import_hold_nobody_up(packs, episode):
 
 
 def test_list_tools_has_the_deadline_of_a_tool(packs):
-    described = packs.oracle("def list_tools():\n    while True: pass\n", tool=0.3).describe()
+    described = packs.oracle("def list_tools():\n    while True: pass\n", tool_s=0.3).describe()
     assert described.tools is None
     assert described.tools_breakdown == Breakdown(
         code="tool_timeout", message="list_tools did not return within 0.3 s", phase="call"
@@ -365,7 +355,7 @@ def test_list_tools_has_the_deadline_of_a_tool(packs):
 
 @pytest.mark.parametrize(
     ("body", "limits", "code"),
-    [(HANG, {"tool": 0.3}, "tool_timeout"), ("import os; os._exit(3)", {}, "worker_crashed")],
+    [(HANG, {"tool_s": 0.3}, "tool_timeout"), ("import os; os._exit(3)", {}, "worker_crashed")],
 )
 def test_without_fork_an_episode_is_stopped_and_told_the_same(packs, episode, body, limits, code):
     forked = packs.troubled(call=body, **limits)
@@ -394,30 +384,28 @@ with LocalOracle(spec) as oracle:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("place", ["import", "call"])
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_worlds_end_with_their_parent_however_it_ends(packs, tmp_path, number, place):
-    mark = tmp_path / "view-1"
-    note = "import os, sys\nos.stat('.')\n"
+def test_worlds_end_with_their_parent_however_it_ends(packs, tmp_path, number, place, worlds):
     body = "while True: pass\n"
-    backend = note + (
-        body
-        if place == "import"
-        else f"def reset(**_): pass\ndef call_tool(*_, **__):\n    {body}def get_state(): return {{}}\n"
-    )
-    view = packs.view(backend)
-    before = processes()
+    calls = f"def reset(**_): pass\ndef call_tool(*_, **__):\n    {body}def get_state(): return {{}}\n"
+    view = packs.view(body if place == "import" else calls)
+    before = worlds()
     script = PARENT.format(root=str(Path(__file__).parents[2]), view=str(view))
     parent = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={"TMPDIR": str(tmp_path)}
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"TMPDIR": str(tmp_path / "temporary")},
     )
     try:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"ready\n"
-        _until(lambda: len(processes() - before) >= (2 if place == "import" else 4), f"worlds of {mark}")
+        _until(lambda: len(worlds() - before) >= (2 if place == "import" else 4), "both worlds")
         parent.send_signal(number)
         parent.wait(20)
-        _until(lambda: processes() - before == set(), "the worlds to be gone")
-        if number == signal.SIGINT:
-            assert list(tmp_path.glob("bfcl-*")) == []
+        _until(lambda: worlds() - before == set(), "the worlds to be gone")
+        if number == signal.SIGKILL:  # nobody was left to clean up
+            shutil.rmtree(tmp_path / "temporary")
+            (tmp_path / "temporary").mkdir()
     finally:
         parent.kill()
         parent.wait()
@@ -443,15 +431,15 @@ def test_an_interpreter_that_does_not_come_up_is_told_with_what_it_said(packs, e
     )
 
 
-def test_an_error_in_the_parent_leaves_no_world(packs, episode, monkeypatch):
+def test_an_error_in_the_parent_leaves_no_world(packs, episode, monkeypatch, worlds):
     oracle = packs.troubled()
-    before = processes()
+    before = worlds()
     oracle.run([episode()])
-    assert processes() - before != set()
+    assert worlds() - before != set()
     monkeypatch.setattr("bfcl.oracle.pool.Lane.take", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         oracle.run([episode()])
-    assert processes() - before == set()
+    assert worlds() - before == set()
 
 
 def test_the_specification_travels_to_other_processes(packs):

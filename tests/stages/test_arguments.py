@@ -115,6 +115,11 @@ def test_argument_failures_reach_every_depth_with_a_pointer() -> None:
             'schema reference "https://example.org/a.json" names no schema inside this one',
         ),
         (
+            {"properties": {"a": {"$ref": "#"}}},
+            "unresolvable_schema_ref",
+            'schema reference "#" leads back to itself',
+        ),
+        (
             {"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}},
             "unresolvable_schema_ref",
             'schema reference "#/$defs/a" leads back to itself',

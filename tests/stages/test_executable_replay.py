@@ -121,6 +121,21 @@ def test_judge_names_a_diverging_assertion() -> None:
     assert verdict.assertions == PASSED[:1]
 
 
+def test_judge_quotes_keys_that_are_no_names() -> None:
+    assert _said(_result(({"x y": 1}, {"n": 2})), _result(({"x y": 2}, {"n": 2})))[1] == (
+        'results diverged at results[0]["x y"]: 1 in world A, 2 in world B'
+    )
+
+
+def test_judge_counts_only_suspects_it_does_not_show() -> None:
+    detail = _said(_result(), _result(state={}), SUSPECTS[:5])[1]
+    assert str(detail).endswith("; suspect lines: " + "; ".join(SUSPECTS[:5]))
+
+
+def test_judge_suspects_nothing_where_both_worlds_break_alike() -> None:
+    assert _said(_broken(), None, SUSPECTS)[1] == "tool_raised: ValueError: no (call 1 act)"
+
+
 def test_judge_compares_by_json_type() -> None:
     assert _said(_result(({"n": 1}, {"n": 2})), _result(({"n": 1.0}, {"n": 2}))) == (
         "nondeterministic_replay",

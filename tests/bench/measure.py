@@ -1,0 +1,184 @@
+"""Measures the performance budget as ratios in one run: `python -m tests.bench.measure [ROW ...]`.
+
+Rows: noop, validate, edit, replay, scale; the table is in docs/performance.md. Every figure is a whole process
+from outside, the median of several runs, with its partner measured in turn, since machines drift.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.scaled import DODO, scaled_project
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+EMPTY = "def task_nothing():\n    return {'actions': [], 'uptodate': [True]}\n"
+
+
+def doit(project: Path, *arguments: str) -> float:
+    """Wall seconds of one doit command, which must succeed."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "doit", *arguments], cwd=project, env=environment, capture_output=True, text=True
+    )
+    elapsed = time.perf_counter() - started
+    if done.returncode:
+        raise SystemExit(f"doit {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
+    return elapsed
+
+
+def tiny(root: Path) -> Path:
+    """The bundled pack as a project of its own."""
+    root.mkdir(parents=True)
+    (root / "dodo.py").write_text(DODO, encoding="utf-8")
+    shutil.copytree(REPOSITORY / "packs" / "tiny_oracle_pack", root / "packs" / "tiny_oracle_pack")
+    shutil.copytree(REPOSITORY / "configs", root / "configs")
+    return root
+
+
+def paired(one: Callable[[], float], other: Callable[[], float], runs: int) -> tuple[float, float, float]:
+    """Medians of both and of the ratio pair by pair, after one warm-up each."""
+    one(), other()
+    pairs = [(one(), other()) for _ in range(runs)]
+    return (
+        statistics.median(first for first, _ in pairs),
+        statistics.median(second for _, second in pairs),
+        statistics.median(first / second for first, second in pairs),
+    )
+
+
+def measure_noop(directory: Path) -> None:
+    project = tiny(directory / "noop")
+    doit(project, "generate")
+    empty = directory / "empty"
+    empty.mkdir()
+    (empty / "dodo.py").write_text(EMPTY, encoding="utf-8")
+    ours, bare, ratio = paired(lambda: doit(project, "generate"), lambda: doit(empty), 9)
+    print(f"noop: generate with nothing changed {ours:.3f} s, doit no-op {bare:.3f} s, ratio {ratio:.2f} (budget 3)")
+    listing, _, ratio = paired(lambda: doit(project, "list"), lambda: doit(empty), 9)
+    print(f"list: {listing:.3f} s, ratio {ratio:.2f} to the doit no-op")
+
+
+def measure_validate(directory: Path) -> None:
+    project = tiny(directory / "validate")
+    times = [doit(project, "prepare") for _ in range(5)]
+    print(f"validate: doit prepare on the tiny pack {statistics.median(times):.2f} s (budget 2 s cold)")
+
+
+def measure_edit(directory: Path) -> None:
+    project = scaled_project(directory / "edit", templates=500, tasks=10_000)
+    clean = doit(project, "generate")
+    templates = project / "packs" / "scaled" / "task_templates.yaml"
+    text = templates.read_text(encoding="utf-8")
+    edits = []
+    for number in range(3):
+        place = text.index("template_id: t00000")
+        head, tail = text[:place], text[place:]
+        templates.write_text(head + tail.replace("free right now?", f"free now, {number}?", 1), encoding="utf-8")
+        edits.append(doit(project, "generate"))
+    edit = statistics.median(edits)
+    computed = _computed(project)
+    print(f"edit: clean {clean:.1f} s, one template reworded {edit:.2f} s, {edit / clean:.1%} (budget 10 %)")
+    print(f"      shards computed by the last edit: {computed}")
+
+
+def measure_replay(directory: Path) -> None:
+    tasks = 4000
+    project = scaled_project(directory / "replay", templates=40, tasks=tasks)
+    doit(project, "schema_validation")
+    started = time.perf_counter()
+    doit(project, "executable_replay")
+    whole = time.perf_counter() - started
+    seconds = json.loads(_log(project, "executable_replay").read_text())["seconds"]
+    bare = _bare_loop(project)
+    rows = _rows(project, "replay_validated_tasks.parquet")
+    cores = len(os.sched_getaffinity(0))
+    budget = 1.5 * bare / cores + 0.003 * rows
+    print(
+        f"replay: {rows} tasks in {seconds:.1f} s ({1000 * seconds / rows:.2f} ms a task; command {whole:.1f} s); "
+        f"bare loop twice {bare:.2f} s; budget {budget:.1f} s, used {seconds / budget:.0%}"
+    )
+
+
+def measure_scale(directory: Path) -> None:
+    per_task = {}
+    for tasks in (10_000, 100_000):
+        project = scaled_project(directory / f"scale{tasks}", templates=500, tasks=tasks)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        seconds = doit(project, "generate")
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        rows = _rows(project, "task_instances.parquet")
+        per_task[tasks] = seconds / rows
+        stages = {path.stem: json.loads(path.read_text())["seconds"] for path in _logs(project)}
+        replay = stages.get("executable_replay", 0.0)
+        others = sum(value for name, value in stages.items() if name not in ("executable_replay", "prepare") and value)
+        note = "" if peak > before else " (or less)"
+        print(
+            f"scale: {rows} tasks in {seconds:.1f} s, {1000 * per_task[tasks]:.2f} ms a task; replay "
+            f"{1000 * replay / rows:.2f} ms, other stages {1000 * others / rows:.2f} ms a task; "
+            f"largest process {peak / 1024:.0f} MiB{note}"
+        )
+        for name, value in sorted(stages.items(), key=lambda item: -(item[1] or 0)):
+            print(f"         {name:<20}{value or 0:>9.2f} s")
+        shutil.rmtree(project)
+    print(f"scale: cost per task at 100,000 over 10,000: {per_task[100_000] / per_task[10_000]:.2f} (budget 1.3)")
+
+
+def _logs(project: Path) -> list[Path]:
+    newest = max((project / "build" / "log").iterdir())
+    return sorted(newest.glob("*.json"))
+
+
+def _log(project: Path, task: str) -> Path:
+    return next(path for path in _logs(project) if path.stem == task)
+
+
+def _computed(project: Path) -> dict[str, int]:
+    found = {}
+    for path in _logs(project):
+        events = json.loads(path.read_text())["events"]
+        found[path.stem] = sum(event["action"] == "computed" and event["shard"] is not None for event in events)
+    return {stage: count for stage, count in found.items() if count}
+
+
+def _rows(project: Path, table: str) -> int:
+    import pyarrow.parquet
+
+    (path,) = project.glob(f"build/runs/*/stage_cache/{table}")
+    return int(pyarrow.parquet.read_metadata(path).num_rows)
+
+
+def _bare_loop(project: Path) -> float:
+    """The same resets and calls twice, in one process without isolation: what the budget compares with."""
+    script = REPOSITORY / "tests" / "bench" / "bare_loop.py"
+    done = subprocess.run([sys.executable, str(script), str(project)], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+ROWS = {
+    "noop": measure_noop,
+    "validate": measure_validate,
+    "edit": measure_edit,
+    "replay": measure_replay,
+    "scale": measure_scale,
+}
+
+
+def main(names: list[str]) -> None:
+    for name in names or list(ROWS):
+        with tempfile.TemporaryDirectory() as directory:
+            ROWS[name](Path(directory))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

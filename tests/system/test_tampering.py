@@ -1,0 +1,229 @@
+"""One changed byte anywhere in what is stored or published is refused by name; a wholly absent result is a miss."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bfcl.errors import DriftError
+from bfcl.graph.layout import BuildTree
+from bfcl.graph.store import Store
+from tests.system.project import PUBLISHED, Project
+
+CLEAN_ALL = "  fix: `doit clean -a` removes the stored results, the next run computes them again"
+CLEAN_PUBLISH = "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
+
+
+def flip(path: Path, at: int | None = None) -> None:
+    """Change one bit of one byte, by default in the middle."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 if at is None else at] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def refused(project: Project) -> list[str]:
+    """The problems of a run that must refuse and must not touch what it refused."""
+    before = project.snapshot()
+    ended = project.doit("generate")
+    assert ended.status == 1, ended.out + ended.err
+    assert "Traceback" not in ended.out + ended.err
+    assert project.snapshot() == before
+    return ended.blocks
+
+
+def entries(project: Project) -> list[Path]:
+    return sorted(path for path in project.build.iterdir() if len(path.name) == 64)
+
+
+def test_any_byte_of_records_rows_and_facts_is_guarded(built: Project) -> None:
+    """In process, since a run of doit for each byte would take an hour."""
+    tree = BuildTree(built.root)
+    flipped = 0
+    for stage in ("render", "final_output"):
+        entry = built.build / built.pointers()[stage]["fp"]
+        for path in sorted(path for path in entry.iterdir() if path.stat().st_size < 4096):
+            data = path.read_bytes()
+            for at in range(0, len(data), 11):
+                flip(path, at)
+                with pytest.raises(DriftError) as caught:
+                    Store(tree).find(entry.name)
+                assert {problem.code for problem in caught.value.problems} == {"build_cache_tampered"}
+                assert [problem.subject for problem in caught.value.problems] == [f"build/{entry.name}/{path.name}"]
+                path.write_bytes(data)
+                flipped += 1
+    assert flipped > 300
+
+
+def test_every_stored_file_of_every_stage_is_refused_by_name_in_process(built: Project) -> None:
+    for entry in entries(built):
+        for path in sorted(entry.rglob("*")):
+            if path.is_file():
+                data = path.read_bytes()
+                flip(path)
+                with pytest.raises(DriftError) as caught:
+                    Store(BuildTree(built.root)).find(entry.name)
+                assert [problem.subject for problem in caught.value.problems] == [
+                    path.relative_to(built.root).as_posix()
+                ]
+                path.write_bytes(data)
+
+
+def test_flipped_byte_in_a_shards_rows_is_refused(built: Project) -> None:
+    fp = built.pointers()["executable_replay"]["shards"][0]["fp"]
+    flip(built.build / fp / "rows.jsonl")
+    assert refused(built) == [
+        f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{CLEAN_ALL}"
+    ]
+
+
+def test_flipped_byte_in_a_shards_rows_is_refused_when_the_run_needs_it(built: Project) -> None:
+    fp = built.pointers()["render"]["shards"][0]["fp"]
+    flip(built.build / fp / "rows.jsonl")
+    built.append(built.pack / "task_templates.yaml", "# a remark\n")
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert ended.blocks == [
+        f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{CLEAN_ALL}"
+    ]
+    assert built.published() == []
+
+
+def test_changed_record_is_refused(built: Project) -> None:
+    fp = built.pointers()["expand"]["fp"]
+    record = built.build / fp / "record.json"
+    record.write_bytes(record.read_bytes().replace(b'"limit"', b'"lamit"').replace(b'"stage"', b'"stagf"', 1))
+    (block,) = refused(built)
+    assert block.startswith(f"build_cache_tampered: build/{fp}/record.json: ")
+
+
+def test_extra_missing_and_linked_files_are_refused_together(built: Project) -> None:
+    fp = built.pointers()["final_output"]["fp"]
+    entry = built.build / fp
+    (entry / "notes.txt").write_text("mine")
+    (entry / "plan.json").unlink()
+    (entry / "summary.json").rename(built.root / "summary.json")
+    (entry / "summary.json").symlink_to(built.root / "summary.json")
+    assert refused(built) == [
+        f"build_cache_tampered: build/{fp}/notes.txt: is not part of the entry\n{CLEAN_ALL}",
+        f"build_cache_tampered: build/{fp}/plan.json: is missing\n{CLEAN_ALL}",
+        f"build_cache_tampered: build/{fp}/summary.json: is not a regular file\n{CLEAN_ALL}",
+    ]
+
+
+def test_pointer_that_disagrees_with_its_entry_is_refused(built: Project) -> None:
+    pointer = built.pointers()["schema_validation"]
+    (refs,) = (built.build / "refs").iterdir()
+    digest = pointer["record_digest"]
+    built.edit(refs / "schema_validation.json", digest, ("0" if digest[0] != "0" else "1") + digest[1:])
+    assert refused(built) == [
+        "build_cache_tampered: refs/schema_validation.json: disagrees with "
+        f"build/{pointer['fp']}/record.json\n{CLEAN_ALL}"
+    ]
+
+
+def test_pointer_that_is_no_pointer_is_refused(built: Project) -> None:
+    (refs,) = (built.build / "refs").iterdir()
+    (refs / "render.json").write_text("{}\n")
+    assert refused(built) == [
+        f"build_cache_tampered: build/refs/{refs.name}/render.json: is not a pointer\n{CLEAN_ALL}"
+    ]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_flipped_byte_in_a_published_table_is_refused(built: Project, name: str) -> None:
+    flip(built.run_dir / name)
+    (block,) = refused(built)
+    artifact = name.replace(".parquet", "_parquet")
+    assert block.startswith(f"build_cache_tampered: {artifact}: ")
+    assert block.endswith(CLEAN_PUBLISH)
+
+
+@pytest.mark.parametrize(
+    ("name", "artifact"),
+    [
+        ("task_instances.parquet", "task_instances"),
+        ("replay_validated_tasks.parquet", "replay_validated_tasks"),
+        ("tools_normalized.json", "tools_model_facing"),
+        ("reference_profile.json", "reference_profile"),
+    ],
+)
+def test_flipped_byte_in_a_stage_artifact_is_refused(built: Project, name: str, artifact: str) -> None:
+    flip(built.run_dir / "stage_cache" / name)
+    (block,) = refused(built)
+    assert block.startswith(f"build_cache_tampered: {artifact}: ")
+
+
+def test_flipped_byte_in_a_stage_table_is_refused_by_a_run_that_would_replace_it(built: Project) -> None:
+    path = built.run_dir / "stage_cache" / "rendered_conversations.parquet"
+    flip(path)
+    built.append(built.pack / "task_templates.yaml", "# a remark\n")
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert ended.blocks == [
+        "build_cache_tampered: stage_cache/rendered_conversations.parquet: has changed since it was written\n"
+        f"  fix: delete {path}; the next run writes it again"
+    ]
+    path.unlink()
+    built.generate()
+
+
+def test_changed_manifest_is_refused(built: Project) -> None:
+    manifest = built.run_dir / "run_manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"gold_eligible": true', b'"gold_eligible": tRue'.lower()))
+    built.edit(manifest, '"tier": "gold"', '"tier": "iron"')
+    assert refused(built) == [
+        "build_cache_tampered: run_manifest.json: has changed since it was published\n"
+        "  fix: `doit clean publish` removes the stored results, the next run computes them again"
+    ]
+
+
+def test_absent_entries_are_misses(built: Project) -> None:
+    tables = built.tables()
+    gone = built.pointers()["executable_replay"]
+    for fp in (gone["fp"], gone["shards"][1]["fp"]):
+        shutil.rmtree(built.build / fp)
+    built.append(built.pack / "task_templates.yaml", "# a remark\n")
+    built.generate()
+    assert built.shards("computed") == [f"executable_replay:{gone['shards'][1]['label']}"]
+    assert built.tables() == tables
+
+
+def test_absent_pointers_are_misses(built: Project) -> None:
+    shutil.rmtree(built.build / "refs")
+    tables = built.tables()
+    built.generate()
+    assert built.shards("computed") == []
+    assert built.tables() == tables
+
+
+def test_edited_report_is_written_anew_and_never_believed(built: Project) -> None:
+    report = built.run_dir / "stage_cache" / "oracle_validation_report.json"
+    genuine = report.read_bytes()
+    report.write_bytes(genuine.replace(b"gold", b"lead"))
+    built.generate()
+    assert report.read_bytes() == genuine
+
+
+def test_report_that_claims_gold_opens_no_gate(built: Project) -> None:
+    report = built.run_dir / "stage_cache" / "oracle_validation_report.json"
+    genuine = report.read_bytes()
+    built.append(built.pack / "backend.py", "\n\ndef get_state():\n    return 7\n")
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert "non_gold_pack: kiln_studio: tier" in ended.err
+    report.write_bytes(genuine)
+    again = built.doit("generate")
+    assert again.status == 1
+    assert "non_gold_pack: kiln_studio: tier" in again.err
+    assert report.read_bytes() != genuine
+
+
+def test_remedy_that_a_refusal_names_works(built: Project) -> None:
+    tables = built.tables()
+    flip(built.build / built.pointers()["render"]["fp"] / "record.json")
+    refused(built)
+    assert built.doit("clean", "-a").status == 0
+    built.generate()
+    assert built.tables() == tables

@@ -1,0 +1,358 @@
+"""The documentation says what the program does: codes, keys, commands, tasks, links and the commands CI runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfcl.checks.validate import CHECKS
+from bfcl.cli.main import COMMANDS
+from bfcl.graph.invocation import invocation
+from bfcl.graph.opening import Opening
+from bfcl.graph.tasks import pipeline
+from bfcl.graph.variables import KNOWN
+from bfcl.oracle.ambience import ambiences
+from bfcl.stages.artifacts import ARTIFACT_FILES
+from bfcl.tables.benchmark import BenchmarkRow
+from bfcl.tables.columns import COLUMNS
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "bfcl"
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+
+SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+CARRIERS = frozenset({"code", "reason", "drop_reason", "reject_reason", "otherwise", "guard"})
+"""Parameters, fields and keywords whose value is a code."""
+CARRYING_NAME = re.compile(r"(?i)(?:^|_)(?:codes?|reasons?)$")
+NOT_CODES = frozenset({"Key", "merge_key"})
+"""Their `code` is a digest of sources, or names one."""
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> Iterator[str]:
+    """Every word in code font in the first cell of a table row."""
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            yield from re.findall(r"`([^`]+)`", line.split("|")[1])
+
+
+# --- codes --------------------------------------------------------------------------------------------------------
+
+
+def sources() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def values_of(node: ast.expr, constants: Mapping[str, list[str]]) -> Iterator[str]:
+    """The texts an expression may evaluate to; what it calls or compares is not looked into."""
+    match node:
+        case ast.Constant(value=str() as text):
+            yield text
+        case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
+            yield text
+        case ast.Name(id=name):
+            yield from constants.get(name, [])
+        case ast.IfExp(body=one, orelse=other):
+            yield from values_of(one, constants)
+            yield from values_of(other, constants)
+        case ast.BoolOp(values=several) | ast.Tuple(elts=several) | ast.List(elts=several) | ast.Set(elts=several):
+            for each in several:
+                yield from values_of(each, constants)
+        case ast.Dict(values=several):
+            for each in several:
+                yield from values_of(each, constants)
+        case ast.BinOp(left=one):
+            yield from values_of(one, constants)
+        case ast.Call(func=ast.Name(id="frozenset"), args=[one]):
+            yield from values_of(one, constants)
+
+
+def assigned(node: ast.AST) -> tuple[str, ast.expr] | None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return name, value
+    return None
+
+
+def module_constants(trees: Mapping[Path, ast.Module]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for tree in trees.values():
+        for statement in tree.body:
+            pair = assigned(statement)
+            if pair is not None and pair[0].isupper():
+                found.setdefault(pair[0], []).extend(values_of(pair[1], {}))
+    return found
+
+
+def carrying_positions(tree: ast.Module) -> dict[str, set[int]]:
+    """Function or class name to the positions at which it takes a code."""
+    found: dict[str, set[int]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+            names = [argument.arg for argument in made[0].args.args[1:]] if made else fields_of(node)
+        elif isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+            names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+        else:
+            continue
+        if node.name not in NOT_CODES:
+            found.setdefault(node.name, set()).update(i for i, name in enumerate(names) if name in CARRIERS)
+    return found
+
+
+def fields_of(node: ast.ClassDef) -> list[str]:
+    return [
+        part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    ]
+
+
+def carried(node: ast.AST, positions: Mapping[str, set[int]]) -> Iterator[ast.expr]:
+    """Expressions whose value is a code."""
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called not in NOT_CODES:
+            yield from (word.value for word in node.keywords if word.arg in CARRIERS)
+            given = ((i, node.args[i]) for i in positions.get(called, ()) if i < len(node.args))
+            # A tuple there is a place in a file: another method of the same name takes a code.
+            yield from (value for _, value in given if not isinstance(value, ast.Tuple))
+    elif isinstance(node, ast.FunctionDef) and CARRYING_NAME.search(node.name):
+        yield from (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return) and inner.value)
+    elif isinstance(node, ast.Return):
+        match node.value:
+            case ast.Tuple(elts=[ast.Name() as first, *_]):
+                yield first
+    else:
+        pair = assigned(node)
+        if pair is not None and CARRYING_NAME.search(pair[0]):
+            yield pair[1]
+
+
+def codes_in_sources() -> set[str]:
+    """Every code the package can emit, as far as its text shows."""
+    trees = sources()
+    constants = module_constants(trees)
+    own = {path: carrying_positions(tree) for path, tree in trees.items()}
+    everywhere: dict[str, set[int]] = {}
+    for positions in own.values():
+        for name, places in positions.items():
+            everywhere.setdefault(name, set()).update(places)
+    return {
+        word
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        # A module's own function hides a namesake elsewhere.
+        for value in carried(node, {**everywhere, **own[path]})
+        for text in values_of(value, constants)
+        if SNAKE.fullmatch(word := text.partition(":")[0])
+    }
+
+
+def texts_in_sources() -> set[str]:
+    """Every text constant, with what stands before a colon."""
+    found = set()
+    for tree in sources().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value, node.value.partition(":")[0]}
+    return found
+
+
+def documented_codes() -> set[str]:
+    return {cell.partition(":")[0] for cell in first_cells(page("codes.md"))}
+
+
+def test_every_code_of_the_sources_is_documented() -> None:
+    assert sorted(codes_in_sources() - documented_codes()) == []
+
+
+def test_every_documented_code_is_in_the_sources() -> None:
+    assert sorted(documented_codes() - texts_in_sources()) == []
+
+
+def test_scan_of_the_sources_finds_codes_however_they_are_passed() -> None:
+    found = codes_in_sources()
+    keyword, positional, constant, returned, shaped = (
+        "run_locked",
+        "unknown_turn_policy",
+        "nondeterministic_replay",
+        "missing_family_pin",
+        "fixtures_invalid",
+    )
+    assert {keyword, positional, constant, returned, shaped} <= found
+
+
+def test_codes_page_explains_each_code_once() -> None:
+    cells = list(first_cells(page("codes.md")))
+    assert sorted({cell for cell in cells if cells.count(cell) > 1}) == []
+
+
+def test_codes_page_gives_cause_and_fix_for_each_code() -> None:
+    for line in page("codes.md").splitlines():
+        if line.startswith("| `"):
+            # A backslash keeps a bar inside a cell.
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            assert len(cells) == 4, line
+            assert all(cells[:3]), line
+
+
+# --- configuration ------------------------------------------------------------------------------------------------
+
+
+def schema_keys(schema: Mapping[str, Any], root: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Dotted path of every key a configuration schema knows."""
+    if "$ref" in schema:
+        target: Any = root
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        yield from schema_keys(target, root, prefix)
+    for name, inner in schema.get("properties", {}).items():
+        yield prefix + name
+        yield from schema_keys(inner, root, f"{prefix}{name}.")
+    for word in ("anyOf", "oneOf", "allOf"):
+        for inner in schema.get(word, []):
+            yield from schema_keys(inner, root, prefix)
+
+
+def all_schema_keys() -> set[str]:
+    found: set[str] = set()
+    for path in sorted((PACKAGE / "config" / "schemas").glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        found |= set(schema_keys(schema, schema))
+    return found
+
+
+def test_every_configuration_key_is_documented() -> None:
+    assert sorted(all_schema_keys() - set(first_cells(page("configuration.md")))) == []
+
+
+def test_every_documented_configuration_key_exists() -> None:
+    assert sorted(set(first_cells(page("configuration.md"))) - all_schema_keys() - {f"{name}=" for name in KNOWN}) == []
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_doit_variable_is_documented(name: str) -> None:
+    assert f"| `{name}=`" in page("configuration.md")
+
+
+# --- commands, tasks, tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_subcommand_is_documented(name: str) -> None:
+    assert f"`bfcl {name}" in page("build.md") or f"`bfcl {name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_subcommand_is_documented_that_does_not_exist() -> None:
+    named = {
+        (path.name, word)
+        for path in PAGES
+        for word in re.findall(r"(?:`|^|\s|bin/)bfcl ([a-z][a-z-]*)\b", "\n".join(commands_of(path)))
+    }
+    assert sorted((file, word) for file, word in named if word not in COMMANDS) == []
+
+
+def commands_of(path: Path) -> Iterator[str]:
+    """Lines of shell blocks and pieces in code font."""
+    text = path.read_text(encoding="utf-8")
+    for block in re.findall(r"```(?:sh|yaml)\n(.*?)```", text, re.DOTALL):
+        yield from block.splitlines()
+    yield from re.findall(r"`(bfcl [^`]+)`", text)
+
+
+def task_names(tmp_path: Path) -> list[str]:
+    return [task["basename"] for task in pipeline(Opening(invocation(tmp_path, tmp_path, {})))]
+
+
+def test_every_doit_task_is_documented_in_pipeline_order(tmp_path: Path) -> None:
+    section = page("build.md").partition("## The tasks")[2].partition("\n## ")[0]
+    assert list(first_cells(section)) == task_names(tmp_path)
+
+
+def test_every_check_is_documented_in_its_order() -> None:
+    section = page("pack.md").partition("## The checks")[2].partition("\n## ")[0]
+    assert list(first_cells(section)) == [check.name for check in CHECKS]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_stage_table_columns_are_documented_in_order(name: str) -> None:
+    section = page("tables.md").partition(f"### `{name}.parquet`")[2].partition("\n#")[0]
+    assert list(first_cells(section)) == [column for column, _ in COLUMNS[name]]
+
+
+def test_benchmark_columns_are_documented_in_order() -> None:
+    section = page("tables.md").partition("## The benchmark tables")[2].partition("\n#")[0]
+    assert list(first_cells(section)) == list(BenchmarkRow.__annotations__)
+
+
+@pytest.mark.parametrize("name", ARTIFACT_FILES)
+def test_artifact_of_the_manifest_is_documented(name: str) -> None:
+    section = page("tables.md").partition("### Artifacts")[2].partition("\n#")[0]
+    assert name in set(first_cells(section))
+
+
+def test_environment_of_the_worlds_is_documented() -> None:
+    variables = ambiences("2026-01-01T00:00:00+00:00")["a"].environment("/private")
+    assert [name for name in variables if f"`{name}`" not in page("isolation.md")] == []
+
+
+# --- links, commands, paths ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_resolve(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        assert there.exists(), f"{path.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{path.name} links to {target}"
+
+
+def anchors(path: Path) -> set[str]:
+    """Heading anchors as code hosts make them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_readme_starts_with_the_two_commands_ci_runs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)[:2]
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").replace('"$python"', "python3").replace(" --quiet", "")
+    ran = [line.strip() for line in script.splitlines()]
+    for block in blocks:
+        assert block.count("\n") == 1, "one command a block, one line a command"
+        for part in block.strip().split(" && "):
+            assert part in ran, f"`{part}` is not run by .ci/run"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_names_no_machine_and_no_foreign_package(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"/(?:work|home|root|tmp|Users|opt)/\S*", text) == []
+    assert re.findall(r"https?://(?!example\.)\S*(?:pypi|index|simple|proxy)\S*", text) == []
+    assert re.findall(r"pip install bfcl(?!-build)\b", text) == []
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=lambda path: path.name)
+def test_decision_note_has_its_four_parts_and_names_a_test_that_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Problem", "Choice", "Cost", "Guarding test"]
+    guards = re.findall(r"`(tests/[\w/]+\.py)`", text.partition("## Guarding test")[2])
+    assert guards
+    assert [guard for guard in guards if not (ROOT / guard).is_file()] == []
