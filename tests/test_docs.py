@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from bfcl.checks.validate import CHECKS
-from bfcl.cli.main import COMMANDS
+from bfcl.cli.main import COMMANDS, cli
 from bfcl.graph.invocation import invocation
 from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
@@ -251,25 +252,36 @@ def test_doit_variable_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_subcommand_is_documented(name: str) -> None:
-    assert f"`bfcl {name}" in page("build.md") or f"`bfcl {name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_subcommand_is_documented_with_its_options(name: str) -> None:
+    (row,) = [line for line in page("build.md").splitlines() if re.match(rf"\| `bfcl {name}\b", line)]
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    options = [option for part in command.params if isinstance(part, click.Option) for option in part.opts]
+    assert [option for option in options if f"`{option}" not in row] == []
 
 
-def test_no_subcommand_is_documented_that_does_not_exist() -> None:
-    named = {
-        (path.name, word)
+DOIT_COMMANDS = ("list", "info", "forget", "clean")
+ABSENT = ("validate", "translate", "eval")
+"""Named to say that this release does not have them."""
+
+
+def test_shell_examples_use_commands_and_tasks_that_exist(tmp_path: Path) -> None:
+    known = {"bfcl": {*COMMANDS}, "doit": {*DOIT_COMMANDS, *ABSENT, *task_names(tmp_path)}}
+    used = {
+        (path.name, program, word)
         for path in PAGES
-        for word in re.findall(r"(?:`|^|\s|bin/)bfcl ([a-z][a-z-]*)\b", "\n".join(commands_of(path)))
+        for line in commands_of(path)
+        for program, word in re.findall(r"(?:^|[\s`/])(bfcl|doit) ([a-z][a-z_-]*)\b", line)
     }
-    assert sorted((file, word) for file, word in named if word not in COMMANDS) == []
+    assert sorted((file, program, word) for file, program, word in used if word not in known[program]) == []
 
 
 def commands_of(path: Path) -> Iterator[str]:
-    """Lines of shell blocks and pieces in code font."""
+    """Lines of shell and YAML examples without comments, and commands in code font."""
     text = path.read_text(encoding="utf-8")
     for block in re.findall(r"```(?:sh|yaml)\n(.*?)```", text, re.DOTALL):
-        yield from block.splitlines()
-    yield from re.findall(r"`(bfcl [^`]+)`", text)
+        yield from (line.partition("#")[0] for line in block.splitlines())
+    yield from re.findall(r"`((?:bfcl|doit) [^`]+)`", text)
 
 
 def task_names(tmp_path: Path) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bfcl.digest import blake3_file
 from bfcl.errors import DriftError, Problem, ReleaseError, raise_all
 from bfcl.graph.late import late
+from bfcl.graph.layout import REPORT_ARTIFACT, RunTree
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import read_publication
 from bfcl.graph.store import tampered
@@ -15,6 +17,7 @@ from bfcl.graph.variables import check_variables
 from bfcl.release.read import Release, open_release
 from bfcl.release.verify import verify_files
 from bfcl.stages import STAGES
+from bfcl.stages.artifacts import STAGE_ARTIFACTS
 
 _GENERATING = frozenset({"generate", "all"})
 
@@ -58,31 +61,33 @@ def _is_published(opening: Opening, key: str) -> bool:
     Raises: DriftError `build_cache_tampered` where it is of these inputs and somebody changed a file of it.
     """
     run = opening.invocation.run
-    release = None if run is None else _release_of(run.root, [key])
-    if run is None or release is None:
-        return False
     published = read_publication(opening.invocation.tree.pointer(opening.invocation.ck, "publish"))
-    if published is None:
+    if run is None or published is None or published.publication_key != key or not run.manifest.is_file():
         return False
-    if published != blake3_file(run.manifest):
+    if published.manifest != blake3_file(run.manifest):
         raise tampered(run.manifest.name, "has changed since it was published", clean="doit clean publish")
-    return _files_fit(verify_files(release)) and _results_fit(opening)
+    release = _release_of(run.root, [key])
+    return release is not None and _files_fit(run, verify_files(release)) and _results_fit(opening)
 
 
-def _files_fit(problems: list[Problem]) -> bool:
+def _files_fit(run: RunTree, problems: list[Problem]) -> bool:
     """Whether nothing is missing. A report is never evidence, so an edited one is only written anew."""
     changed = [
         Problem(
-            code="build_cache_tampered",
-            subject=problem.subject,
-            message=problem.message,
-            fix="`doit clean publish` withdraws the publication, the next run publishes again",
+            code="build_cache_tampered", subject=problem.subject, message=problem.message, fix=_remedy(run, problem)
         )
         for problem in problems
-        if problem.code == "release_hash_mismatch" and problem.subject != "oracle_validation_report"
+        if problem.code == "release_hash_mismatch" and problem.subject != REPORT_ARTIFACT
     ]
     raise_all(DriftError, changed)
     return not problems
+
+
+def _remedy(run: RunTree, problem: Problem) -> str:
+    relative = STAGE_ARTIFACTS.get(problem.subject or "")
+    if relative is not None:
+        return f"delete {run.root / relative}; the next run writes it again"
+    return "`doit clean publish` withdraws the publication, the next run publishes again"
 
 
 def _results_fit(opening: Opening) -> bool:

@@ -17,7 +17,7 @@ from bfcl.graph.publish import PAYLOADS, withdraw
 from bfcl.graph.refusal import print_problems
 from bfcl.graph.views import Views
 from bfcl.stages import STAGES
-from bfcl.stages.artifacts import MANIFEST_FILE, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import MANIFEST_FILE, NORMALISED, REPORT_FILE
 
 
 def clean_pointed(opening: Opening, stages: Iterable[str], dryrun: bool) -> None:
@@ -27,7 +27,10 @@ def clean_pointed(opening: Opening, stages: Iterable[str], dryrun: bool) -> None
         for stage in stages:
             _clean_stage(opening, stage, dryrun)
 
-    _locked(opening, clean)
+    if dryrun:
+        clean()
+    else:
+        _locked(opening, clean)
 
 
 def clean_publication(opening: Opening, dryrun: bool) -> None:
@@ -58,6 +61,7 @@ def _locked(opening: Opening, action: Callable[[], None]) -> None:
 
 def _clean_stage(opening: Opening, stage: str, dryrun: bool) -> None:
     path = opening.invocation.tree.pointer(opening.invocation.ck, stage)
+    artifacts = _artifacts(stage)
     for fp in _pointed(path):
         _say(opening.invocation.tree.entry(fp), dryrun)
         if not dryrun:
@@ -69,7 +73,7 @@ def _clean_stage(opening: Opening, stage: str, dryrun: bool) -> None:
     run = opening.invocation.run
     if run is None:
         return
-    names = [name for name in _artifacts(stage) if (run.stage_cache / name).exists()]
+    names = [name for name in artifacts if (run.stage_cache / name).exists()]
     for name in names:
         _say(run.stage_cache / name, dryrun)
     if names and not dryrun:
@@ -86,9 +90,7 @@ def _pointed(path: Path) -> list[str]:
 
 def _artifacts(stage: str) -> list[str]:
     if stage == "prepare":
-        written = {name for one in STAGES for name in one.writes}
-        files = [relative.removeprefix("stage_cache/") for relative in STAGE_ARTIFACTS.values()]
-        return [name for name in files if name not in written]
+        return [*NORMALISED, REPORT_FILE]
     return [name for one in STAGES if one.name == stage for name in one.writes]
 
 

@@ -33,18 +33,22 @@ Compute = Callable[[Sequence[Job]], list[list[bytes]]]
 """Jobs to their rows, in order."""
 
 
-class Executor(Protocol):
-    """Runs jobs in groups and yields each job's rows as they are done, in no particular order."""
+Done = list[tuple[Job, list[bytes]]]
+"""A group of jobs, each with its rows."""
 
-    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]: ...
+
+class Executor(Protocol):
+    """Runs jobs in groups and yields each group with its rows as it is done, in no particular order."""
+
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]: ...
 
 
 class SerialExecutor:
     """One group after another in this thread: for stages that only compute."""
 
-    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]:
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]:
         for group in grouped(jobs):
-            yield from zip(group, compute(group), strict=True)
+            yield list(zip(group, compute(group), strict=True))
 
 
 class OverlappingExecutor:
@@ -53,7 +57,7 @@ class OverlappingExecutor:
     def __init__(self, width: int) -> None:
         self._width = width
 
-    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[tuple[Job, list[bytes]]]:
+    def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]:
         groups = grouped(jobs)
         running: dict[Future[list[list[bytes]]], list[Job]] = {}
         with ThreadPoolExecutor(self._width, thread_name_prefix="shards") as pool:
@@ -65,7 +69,7 @@ class OverlappingExecutor:
                         return
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
-                        yield from zip(running.pop(future), future.result(), strict=True)
+                        yield list(zip(running.pop(future), future.result(), strict=True))
             finally:
                 for future in running:
                     future.cancel()

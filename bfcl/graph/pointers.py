@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bfcl.canonical import Json, readable_json
-from bfcl.digest import Fingerprint
+from bfcl.canonical import Json, canonical_json, readable_json
+from bfcl.digest import Fingerprint, blake3_json
 from bfcl.files import write_atomic
 from bfcl.graph.store import Entry, tampered
 
@@ -56,7 +56,7 @@ class Pointer:
 
 def write_pointer(path: Path, pointer: Pointer) -> None:
     """Write it, or leave the file alone where it already says the same, so that nothing downstream wakes up."""
-    data = readable_json(pointer.to_json())
+    data = readable_json(_sealed(pointer.to_json()))
     if path.is_file() and path.read_bytes() == data:
         return
     write_atomic(path, data)
@@ -71,22 +71,39 @@ def read_pointer(path: Path) -> Pointer | None:
     except (OSError, ValueError, RecursionError):
         raise tampered(_shown(path), "is not a pointer") from None
     try:
-        return _parse(value)
-    except (KeyError, TypeError, AttributeError):
+        pointer = _parse(value)
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise tampered(_shown(path), "is not a pointer") from None
+    if value != _sealed(json.loads(canonical_json(pointer.to_json()))):
+        raise tampered(_shown(path), "has changed since it was written")
+    return pointer
 
 
-def write_publication(path: Path, manifest: Fingerprint) -> None:
-    """Record which manifest this configuration published last."""
-    write_atomic(path, readable_json({"stage": "publish", "manifest": manifest}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What a configuration published last: the BLAKE3 of the manifest, and the key of its inputs."""
+
+    manifest: str
+    publication_key: str
 
 
-def read_publication(path: Path) -> str | None:
-    """BLAKE3 of the manifest published last, None where that is unknown."""
+def write_publication(path: Path, publication: Publication) -> None:
+    """Record it."""
+    write_atomic(path, readable_json({"stage": "publish", **asdict(publication)}))
+
+
+def read_publication(path: Path) -> Publication | None:
+    """What was published last, None where that is unknown."""
     try:
-        return str(json.loads(path.read_bytes())["manifest"])
+        value = json.loads(path.read_bytes())
+        return Publication(manifest=str(value["manifest"]), publication_key=str(value["publication_key"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _sealed(value: dict[str, Json]) -> dict[str, Json]:
+    """With the digest of the rest: shards of a pointer are trusted without opening each."""
+    return {**value, "pointer_digest": blake3_json(value)}
 
 
 def _parse(value: Mapping[str, Any]) -> Pointer:

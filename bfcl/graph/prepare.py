@@ -17,6 +17,7 @@ from bfcl.graph.store import Key
 from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line
 from bfcl.pack.fingerprint import drift, read_entries
 from bfcl.pack.normalise import normalised
+from bfcl.stages.artifacts import REPORT_FILE
 
 
 def prepare(session: Session) -> None:
@@ -30,7 +31,7 @@ def prepare(session: Session) -> None:
         withdraw(session.run.root)
     _store_normalised(session)
     verdict = session.validate()
-    session.views.write("oracle_validation_report.json", report(session.pack, session.config, verdict))
+    session.views.write(REPORT_FILE, report(session.pack, session.config, verdict))
     check_drift(session)
     if session.command == "prepare":
         stream = sys.__stdout__

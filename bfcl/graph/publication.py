@@ -15,7 +15,7 @@ from bfcl.config.identity import generation_config_hash, portable_path, resolved
 from bfcl.digest import Digest, blake3_file, sha256_file
 from bfcl.errors import DriftError, Problem
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
-from bfcl.graph.pointers import write_publication
+from bfcl.graph.pointers import Publication, write_publication
 from bfcl.graph.prepare import check_drift
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
 from bfcl.graph.runner import FACTS, entry_of
@@ -62,7 +62,9 @@ def run_publish(session: Session) -> None:
         manifest=lambda tables: readable_json(_manifest(session, summary, tables)),
     )
     publish(session.run.root, request)
-    write_publication(session.tree.pointer(session.invocation.ck, "publish"), blake3_file(session.run.manifest))
+    published = Publication(manifest=blake3_file(session.run.manifest), publication_key=session.publication_key)
+    write_publication(session.tree.pointer(session.invocation.ck, "publish"), published)
+    session.published = True
 
 
 def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[str, Json]:

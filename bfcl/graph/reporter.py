@@ -8,6 +8,7 @@ from typing import Any
 from doit.reporter import ConsoleReporter
 
 from bfcl.graph.late import late
+from bfcl.graph.memory import remember_this_run
 from bfcl.graph.opening import Opening
 from bfcl.records.ids import RunStage
 
@@ -28,6 +29,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
     def initialize(self, tasks: Mapping[str, Any], selected_tasks: list[str]) -> None:
         """Before anything runs: the effective command follows from the tasks asked for."""
         super().initialize(tasks, selected_tasks)
+        remember_this_run()
         config = tasks.get("config")
         if config is not None and config.meta:
             self._opening = config.meta["opening"]
@@ -57,6 +59,8 @@ def _last_lines(opening: Opening) -> list[str]:
     run = opening.invocation.run
     if opening.noop and run is not None:
         return ["up to date: nothing changed since this release was published", str(run.benchmark)]
+    if opening.session is None or not opening.session.published:
+        return ["nothing was published: a task is set to be ignored; `doit forget` lifts that"]
     lines: list[str] = late("funnel_lines")(opening.session)
     return lines
 

@@ -123,16 +123,17 @@ def _compute(
     compute = COMPUTE[stage.name]
     started = time.monotonic()
     with Progress(stage.name, tasks) as progress:
-        for job, lines in executor.run(jobs, lambda group: compute(group, context)):
-            key = keys[job.number]
-            if len(lines) != job.tasks:
-                raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
-            entry = session.store.put(key, {ROWS_FILE: join_rows(lines)})
+        for done in executor.run(jobs, lambda group: compute(group, context)):
+            for job, lines in done:
+                if len(lines) != job.tasks:
+                    raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
+                progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
+            entries = session.store.put([(keys[job.number], {ROWS_FILE: join_rows(lines)}) for job, lines in done])
             now = time.monotonic()
-            session.evidence.add(stage.name, job.chunk.label, key.fp, "computed", now - started)
+            for (job, _), entry in zip(done, entries, strict=True):
+                session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", (now - started) / len(done))
+                yield job.number, _shard(job.chunk, entry)
             started = now
-            progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
-            yield job.number, _shard(job.chunk, entry)
     sync_dir(session.tree.root)
 
 

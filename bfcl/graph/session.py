@@ -27,7 +27,8 @@ from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
-from bfcl.stages.artifacts import ARTIFACT_FILES
+from bfcl.stages import STAGES
+from bfcl.stages.artifacts import NORMALISED
 from bfcl.stages.expand import ExpandSettings, Sources
 from bfcl.stages.wording import Wording, render_language, system_prompt, system_prompt_id
 
@@ -45,6 +46,7 @@ class Session:
         self.variables = variables
         self.loaded = loaded
         self.verdict: PackVerdict | None = None
+        self.published = False
         self._pack: Pack | None = None
         self._oracle: LocalOracle | None = None
         self._locks: list[Lock] = []
@@ -199,11 +201,8 @@ class Session:
 
     @staticmethod
     def artifact_names() -> list[str]:
-        """File names in `stage_cache/` that stages leave and nobody else may change."""
-        names = [
-            path.removeprefix("stage_cache/") for path in ARTIFACT_FILES.values() if path.startswith("stage_cache/")
-        ]
-        return [name for name in names if name != "oracle_validation_report.json"]
+        """File names in `stage_cache/` that stages leave and nobody else may change; the report is never evidence."""
+        return [*NORMALISED, *(name for stage in STAGES for name in stage.writes)]
 
 
 def open_session(opening: Opening, variables: Variables) -> Session:

@@ -39,6 +39,7 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
 """The modules each kind of result is made by."""
 
 _IMPORT = re.compile(r"^(?:from (bfcl[\w.]*) import (\([^)]*\)|[^\n]*)|import (bfcl[\w.]*))", re.MULTILINE)
+_COMMENT = re.compile(r"#[^\n]*")
 _NAME = re.compile(r"(\w+)(?: as \w+)?")
 
 
@@ -84,7 +85,7 @@ def _imports(source: str) -> Iterator[str]:
         if whole:
             yield whole
             continue
-        for name in _NAME.findall(names.strip("()")):
+        for name in _NAME.findall(_COMMENT.sub("", names).strip("()")):
             inner = f"{package}.{name}"
             yield inner if _path(inner).is_file() else package
 

@@ -11,16 +11,16 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
-from bfcl.digest import Fingerprint, blake3_file, blake3_json
+from bfcl.digest import Fingerprint, blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError, Problem
-from bfcl.files import storage, sync_dir, write_synced
+from bfcl.files import storage, sync_dir, sync_tree, write_plain, write_synced
 from bfcl.graph.layout import BuildTree
 
 RECORD_CONTRACT = "bfcl-build-record/1"
@@ -71,6 +71,39 @@ class Entry:
         return self.path / name
 
 
+class _Facts(NamedTuple):
+    blake3: Fingerprint
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Record:
+    """`record.json`: the key, and the digest of every file."""
+
+    fp: Fingerprint
+    key: Mapping[str, Json]
+    files: Mapping[str, _Facts]
+    digest: Fingerprint
+
+    def to_bytes(self) -> bytes:
+        return canonical_json({**_body(self.fp, self.key, self.files), "record_digest": self.digest}) + b"\n"
+
+    def entry(self, path: Path) -> Entry:
+        files = {name: facts.blake3 for name, facts in self.files.items()}
+        return Entry(fp=self.fp, path=path, record_digest=self.digest, key=self.key, files=files)
+
+
+def _record(key: Key, files: Mapping[str, _Facts]) -> _Record:
+    plain = key.to_json()
+    fp = blake3_json(plain)
+    return _Record(fp=fp, key=plain, files=files, digest=blake3_json(_body(fp, plain, files)))
+
+
+def _body(fp: str, key: Mapping[str, Json], files: Mapping[str, _Facts]) -> dict[str, Json]:
+    facts: dict[str, Json] = {name: each._asdict() for name, each in files.items()}
+    return {"contract": RECORD_CONTRACT, "fp": fp, "key": key, "files": facts}
+
+
 class Store:
     """Entries below one `build/`. `rebuild` recomputes despite hits and compares."""
 
@@ -111,15 +144,28 @@ class Store:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
-    def put(self, key: Key, files: Mapping[str, bytes]) -> Entry:
-        """Store small files under `key`."""
-        with self.building(key) as directory:
-            for name, data in files.items():
-                write_synced(directory / name, data)
-        entry = self.find(key.fp)
-        if entry is None:
-            raise AssertionError("an entry vanished right after it was stored")
-        return entry
+    def put(self, results: Sequence[tuple[Key, Mapping[str, bytes]]]) -> list[Entry]:
+        """Store many small results, each whole or not at all, with one flush to the disk for all of them.
+
+        Raises: as `building`.
+        """
+        batch = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        try:
+            with storage(self.tree.root):
+                batch.mkdir(parents=True)
+                records = []
+                for number, (key, files) in enumerate(results):
+                    directory = batch / str(number)
+                    directory.mkdir()
+                    for name, data in files.items():
+                        write_plain(directory / name, data)
+                    facts = {name: _Facts(blake3_of(data), len(data)) for name, data in files.items()}
+                    records.append((directory, _record(key, facts)))
+                    write_plain(directory / _RECORD, records[-1][1].to_bytes())
+                sync_tree(batch)
+                return [self._place(directory, record) for directory, record in records]
+        finally:
+            shutil.rmtree(batch, ignore_errors=True)
 
     def remove(self, fp: str) -> None:
         """Delete one entry whole: renamed away first, so that it is never seen half deleted."""
@@ -142,27 +188,32 @@ class Store:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _commit(self, key: Key, directory: Path) -> None:
-        fp = key.fp
-        files: dict[str, Json] = {
-            name: {"blake3": blake3_file(directory / name), "size": (directory / name).stat().st_size}
+        facts = {
+            name: _Facts(blake3_file(directory / name), (directory / name).stat().st_size)
             for name in _listing(directory)
         }
-        record: dict[str, Json] = {"contract": RECORD_CONTRACT, "fp": fp, "key": key.to_json(), "files": files}
-        record["record_digest"] = blake3_json(record)
-        destination = self.tree.entry(fp)
-        write_synced(directory / _RECORD, canonical_json(record) + b"\n")
+        record = _record(key, facts)
+        write_synced(directory / _RECORD, record.to_bytes())
         sync_dir(directory)
+        self._place(directory, record)
+
+    def _place(self, directory: Path, record: _Record) -> Entry:
+        """Make a filled directory the entry of its record, or hold it against the one that is there."""
         try:
             # A directory replaces only an empty one, so an entry that is there stays as it is.
-            directory.rename(destination)
+            directory.rename(self.tree.entry(record.fp))
         except OSError:
-            present = self.find(fp)
+            present = self.find(record.fp)
             if present is None:
                 raise
-            self._compare(present, files)
+            self._compare(present, record)
+            return present
+        entry = record.entry(self.tree.entry(record.fp))
+        self._verified[record.fp] = entry
+        return entry
 
-    def _compare(self, present: Entry, files: Mapping[str, Json]) -> None:
-        fresh = {name: facts["blake3"] for name, facts in files.items() if isinstance(facts, Mapping)}
+    def _compare(self, present: Entry, record: _Record) -> None:
+        fresh = {name: facts.blake3 for name, facts in record.files.items()}
         differing = sorted(name for name in fresh.keys() | present.files if fresh.get(name) != present.files.get(name))
         if differing:
             stage = present.key.get("stage")

@@ -6,6 +6,7 @@ never their content, and never refuses; what is wrong is told by the `config` ta
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from bfcl.graph.begin import begin
 from bfcl.graph.checker import Blake3Checker
 from bfcl.graph.invocation import invocation
 from bfcl.graph.late import late
+from bfcl.graph.memory import ForgivingCodec, database
 from bfcl.graph.opening import Opening
 from bfcl.graph.refusal import refusing
 from bfcl.graph.reporter import Reporter
@@ -29,8 +31,9 @@ DOIT_CONFIG = {
     "default_tasks": ["generate"],
     # `doit list` then reads like the pipeline.
     "sort": "definition",
-    "dep_file": "build/.doit.db",
+    "dep_file": database(),
     "backend": "json",
+    "codec_cls": ForgivingCodec,
     "check_file_uptodate": Blake3Checker,
     "par_type": "thread",
     "reporter": Reporter,
@@ -74,7 +77,7 @@ def _config(opening: Opening) -> TaskDict:
     return {
         "basename": "config",
         "doc": "check command line and configuration (always runs)",
-        "actions": [refusing(partial(begin, opening))],
+        "actions": [_begin(opening)],
         "uptodate": [False],
         "meta": {"opening": opening},
     }
@@ -90,7 +93,7 @@ def _prepare(opening: Opening) -> TaskDict:
         "targets": [pointer],
         "task_dep": ["config"],
         "uptodate": [partial(_is_noop, opening)],
-        "clean": [partial(_clean_pointed, opening, ("prepare", "oracle_view"))],
+        "clean": [_clean(opening, "clean_pointed", ("prepare", "oracle_view"))],
     }
 
 
@@ -113,7 +116,7 @@ def _stage(opening: Opening, stage: Stage) -> TaskDict:
         "targets": [_pointer(opening, stage.name)],
         "task_dep": ["gold_gate"],
         "uptodate": [partial(stage_stands, opening, stage)],
-        "clean": [partial(_clean_pointed, opening, (stage.name,))],
+        "clean": [_clean(opening, "clean_pointed", (stage.name,))],
     }
 
 
@@ -126,7 +129,7 @@ def _publish(opening: Opening) -> TaskDict:
         "targets": [_pointer(opening, "publish")],
         "task_dep": ["gold_gate"],
         "uptodate": [partial(_is_noop, opening)],
-        "clean": [partial(_clean_publication, opening)],
+        "clean": [_clean(opening, "clean_publication")],
     }
 
 
@@ -148,12 +151,24 @@ def _action(opening: Opening, task: str, target: str, *arguments: object) -> Cal
     return refusing(act)
 
 
-def _clean_pointed(opening: Opening, stages: tuple[str, ...], dryrun: bool) -> None:
-    late("clean_pointed")(opening, stages, dryrun)
+def _clean(opening: Opening, target: str, *arguments: object) -> Callable[[bool], None]:
+    def remove_results(dryrun: bool) -> None:
+        late(target)(opening, *arguments, dryrun)
+
+    return remove_results
 
 
-def _clean_publication(opening: Opening, dryrun: bool) -> None:
-    late("clean_publication")(opening, dryrun)
+def _begin(opening: Opening) -> Callable[[], Any]:
+    def act() -> None:
+        try:
+            begin(opening)
+        except BfclError:
+            opening.evidence.add("config", None, None, "refused")
+            with contextlib.suppress(BfclError):
+                opening.evidence.write("config")
+            raise
+
+    return refusing(act)
 
 
 def _is_noop(opening: Opening) -> bool:

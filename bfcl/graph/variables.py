@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bfcl.errors import ConfigError, Problem, did_you_mean, raise_all
 
 KNOWN = ("config", "jobs", "rebuild", "replay")
+
+_JOBS = re.compile("[1-9][0-9]{0,3}")
 
 _FIX = "known variables: " + ", ".join(f"`{name}=`" for name in KNOWN)
 
@@ -26,8 +29,8 @@ def check_variables(given: Mapping[str, str]) -> Variables:
     """Typed variables with defaults. Raises ConfigError naming every unknown or malformed one."""
     problems = [_unknown(name) for name in sorted(given) if name not in KNOWN]
     jobs = given.get("jobs")
-    if jobs is not None and not (jobs.isascii() and jobs.isdigit() and int(jobs) >= 1):
-        problems.append(_malformed("jobs", jobs, "a whole number from 1"))
+    if jobs is not None and not _JOBS.fullmatch(jobs):
+        problems.append(_malformed("jobs", jobs, "a whole number from 1 to 9999"))
     if given.get("rebuild") not in (None, "1"):
         problems.append(_malformed("rebuild", given["rebuild"], "1"))
     if given.get("replay") not in (None, "full"):

@@ -106,7 +106,10 @@ def _looks_up(_: Guard, arguments: tuple[Any, ...]) -> str | None:
 
 
 def _starts(_: Guard, arguments: tuple[Any, ...]) -> str | None:
-    return f"starts a process `{arguments[0]}`" if arguments and arguments[0] is not None else "starts a process"
+    program = arguments[0] if arguments else None
+    return (
+        f"starts a process `{_show(program)}`" if isinstance(program, (str, bytes, os.PathLike)) else "starts a process"
+    )
 
 
 def _forks(_: Guard, __: tuple[Any, ...]) -> str | None:

@@ -4,6 +4,8 @@ Its standard input brings the start order and then requests, its standard output
 private descriptors before pack code runs, and the pack's own input is empty and its output discarded.
 """
 
+# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+
 from __future__ import annotations
 
 import gc
@@ -11,11 +13,10 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 _ADDED = _ROOT not in sys.path
 if _ADDED:
     sys.path.insert(0, _ROOT)
@@ -89,7 +90,7 @@ def _shift(name: str, amount: float) -> None:
 def _import_pack(order: Any, world: zygote.World, guard: Guard, locator: Locator) -> None:
     """Import what the order does not skip, reporting after each module."""
     interpreter, stage = list(sys.path), world.stage
-    packcode.read_no_bytecode([order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])  # noqa: PTH120
+    packcode.read_no_bytecode([order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])
     stage.assertions_problem = order["skip"].get("assertions")
     paths = [packcode.search_path(order[name], order["view"], interpreter) for name in packcode.MODULES]
     for name, search in zip(packcode.MODULES, paths, strict=True):
@@ -152,7 +153,7 @@ def main() -> NoReturn:
         clock=order["clock"],
         fixtures=order["fixtures"],
     )
-    readable = [order["view"], *(str(Path(order[name]).parent) for name in packcode.MODULES)]
+    readable = [order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)]
     level = isolation.shut_in(readable=readable, writable=order["private"], host_name=order["host_name"])
     guard.install()
     world = zygote.World(channel, stage, order["private"], children)

@@ -33,6 +33,7 @@ class Limits:
             ASSERTION: self.assertion,
             DONE: LEAVING_S,
         }
+        self.shortest = min(self._phases.values())
 
     def of(self, phase: int) -> float:
         return self._phases[phase]
@@ -45,6 +46,10 @@ class Limits:
             self._phases[phase] - (now - started) / 1e9,
             self.episode - (now - scratch.began()) / 1e9,
         )
+
+    def patience(self, scratch: Scratch) -> float:
+        """Seconds to wait before looking again, never negative: whatever phase comes next is then still in time."""
+        return max(0.0, min(self.remaining(scratch), self.shortest))
 
     def is_late(self, scratch: Scratch) -> bool:
         """Whether a deadline has passed, asked twice so that a note being written cannot mislead."""

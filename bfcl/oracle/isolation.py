@@ -5,6 +5,8 @@ and casual peeking, not against an attacker: `docs` say what it does not promise
 answers no. Runs in the world before pack code: standard library only.
 """
 
+# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+
 from __future__ import annotations
 
 import ctypes
@@ -15,7 +17,6 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 ADDRESS_SPACE = 4 * 1024**3
@@ -85,10 +86,18 @@ def _leave_network(host_name: str) -> bool:
             ("gid_map", f"{group} {group} 1"),
         ):
             with suppress(OSError):
-                Path(f"/proc/self/{name}").write_text(text)
+                _write(f"/proc/self/{name}", text)
     encoded = host_name.encode()
     _libc.sethostname(encoded, len(encoded))
     return True
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
 
 
 def _limit_resources() -> bool:
@@ -154,7 +163,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        if not Path(path).is_dir():
+        if not os.path.isdir(path):
             rights &= _FS_EXECUTE | _FS_WRITE | _FS_READ | _FS_TRUNCATE | _FS_IOCTL
         rule = struct.pack("<Qi", rights, descriptor)
         _libc.syscall(_LANDLOCK_ADD, ruleset, 1, rule, 0)

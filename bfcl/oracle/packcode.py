@@ -4,6 +4,8 @@ Runs in the world: standard library only. Modules are loaded by path under the n
 that the pack's helpers may import them.
 """
 
+# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+
 from __future__ import annotations
 
 import importlib.util
@@ -26,10 +28,10 @@ class Locator:
 
     def __init__(self, view: str, files: Sequence[str], private: str) -> None:
         self._view = view.rstrip("/") + "/"
-        self._outside = {path: os.path.basename(path) for path in files if not path.startswith(self._view)}  # noqa: PTH119
+        self._outside = {path: os.path.basename(path) for path in files if not path.startswith(self._view)}
         machine = [(path, "<python>/") for path in {sys.prefix, sys.base_prefix}]
         private_names = [(private.rstrip("/") + "/", "<private>/"), (private.rstrip("/"), "<private>")]
-        outside = [(os.path.dirname(path) + "/", "") for path in self._outside]  # noqa: PTH120
+        outside = [(os.path.dirname(path) + "/", "") for path in self._outside]
         pairs = [(self._view, ""), (view.rstrip("/"), "<pack>"), *outside, *private_names]
         pairs += [(path.rstrip("/") + "/", shown) for path, shown in machine if path != "/"]
         self._shown = sorted(pairs, key=lambda pair: -len(pair[0]))
@@ -81,7 +83,7 @@ class Locator:
 
 def search_path(own: str, view: str, interpreter: Sequence[str]) -> list[str]:
     """`sys.path` while a module of the pack is imported: its own directory, the pack root, the interpreter's."""
-    return list(dict.fromkeys([os.path.dirname(own), view, *interpreter]))  # noqa: PTH120
+    return list(dict.fromkeys([os.path.dirname(own), view, *interpreter]))
 
 
 class _SourceOnly(SourceFileLoader):

@@ -144,9 +144,10 @@ class Pool:
     def _staff(self, lane: Lane) -> list[World]:
         """The lane's worlds, started up to the number of pairs; no more than there are requests."""
         worlds = self._worlds[lane.name]
-        while len(worlds) < min(self._pairs, lane.unanswered):
+        wanted = min(self._pairs, lane.unanswered)
+        while len(worlds) < wanted:
             self._start(lane.name)
-        return worlds[: max(1, min(self._pairs, lane.unanswered))] if self._fork else list(worlds)
+        return [world for place, world in enumerate(worlds) if place < wanted or world.open]
 
     def _start(self, name: str) -> None:
         if self._directory is None:

@@ -194,8 +194,9 @@ class World:
         if self.ready and not self.open:
             return None
         left = self._deadline - time.monotonic()
-        if self.ready and not self.forks and self.scratch.episode():
-            left = min(left, self._limits.remaining(self.scratch))
+        if self.ready and not self.forks:
+            begun = self.scratch.episode()
+            left = min(left, self._limits.patience(self.scratch) if begun else self._limits.shortest)
         return max(0.0, left)
 
     def is_stuck(self) -> bool:
@@ -211,15 +212,15 @@ class World:
         return True
 
     def culprit(self, request: Callable[[int], bytes], *, stuck: bool, status: int | None) -> tuple[int, bytes] | None:
-        """`(number, answer)` of the request that took the world down, no longer open; None where none was open.
+        """`(number, answer)` of the request that took the world down, no longer open; None where none did.
 
-        Requests that had ended but were not yet told stay open, to be asked elsewhere. Somebody is always blamed, so
-        that going on always gets further.
+        Requests that had ended but were not yet told stay open, to be asked elsewhere. A world that dies idle is
+        nobody's fault, unless it never answered anything: then the first is blamed, so that going on gets further.
         """
-        if not self.open:
-            return None
         position = self.scratch.episode() - self.answered - 1
         known = 0 <= position < len(self.open)
+        if not self.open or not (known or self.answered == 0):
+            return None
         number = self.open[position if known else 0]
         del self.open[position if known else 0]
         asked = json.loads(request(number))

@@ -189,7 +189,7 @@ class World:
 
     def _ended(self, process: int, handle: int | None) -> bool:
         """Whether the process ended before its current deadline. Raises ParentGone."""
-        wait_ms = max(0, int(self._limits.remaining(self._scratch) * 1000) + 1)
+        wait_ms = int(self._limits.patience(self._scratch) * 1000) + 1
         poll = _poll()
         poll.register(self.channel.requests, 0)  # only the hang-up of the parent
         if handle is not None:

@@ -18,10 +18,23 @@ PUBLISHED_FILE: Final = "benchmark.parquet"
 SCHEMA_VERSION: Final = "1.1"
 """Of the manifest."""
 
+REPORT_FILE: Final = "oracle_validation_report.json"
+
+NORMALISED: Final = (
+    "pack_manifest.json",
+    "pack_paths.json",
+    "tools_normalized.json",
+    "tools_normalized_internal.json",
+    "fixtures_normalized.json",
+    "task_templates_normalized.yaml",
+    "validation_cases_normalized.yaml",
+)
+"""What `prepare` leaves in `stage_cache/` beside the report; a test holds it against `pack.normalise`."""
+
 STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
     "tools_internal": "stage_cache/tools_normalized_internal.json",
     "tools_model_facing": "stage_cache/tools_normalized.json",
-    "oracle_validation_report": "stage_cache/oracle_validation_report.json",
+    "oracle_validation_report": f"stage_cache/{REPORT_FILE}",
     "pack_manifest": "stage_cache/pack_manifest.json",
     "fixtures_normalized": "stage_cache/fixtures_normalized.json",
     "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",

@@ -36,7 +36,7 @@ def reach(packs, episode, body, call="helper(arguments)"):
         ("import socket; socket.socketpair()[0].connect('/tmp/x')", "connects a socket to `/tmp/x`"),
         ("import urllib.request; urllib.request.urlopen('http://x.test/')", "looks up the network name `x.test`"),
         ("import subprocess; subprocess.run(['date'])", "starts a process `date`"),
-        ("os.system('true')", "starts a process `b'true'`"),
+        ("os.system('true')", "starts a process `true`"),
         ("os.posix_spawn('/bin/true', ['true'], {})", "starts a process `/bin/true`"),
         ("os.execv('/bin/true', ['true'])", "starts a process `/bin/true`"),
         ("os.fork()", "forks a process"),
@@ -108,7 +108,7 @@ def test_reaching_outside_in_an_assertion_breaks_the_episode(packs, episode):
     (result,) = oracle.run([episode(assertions=("assert_it",))])
     assert result.breakdown is not None
     assert result.breakdown.code == "ambient_access"
-    assert result.breakdown.message == "assertion `assert_it` starts a process `b'true'`"
+    assert result.breakdown.message == "assertion `assert_it` starts a process `true`"
     assert (result.breakdown.where, result.breakdown.phase) == ("assertions.py:3", "assertion")
 
 

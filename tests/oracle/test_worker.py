@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from pathlib import Path
 
@@ -247,6 +249,14 @@ def test_a_dependent_argument_from_a_call_not_yet_run_is_impossible(keeper):
     (result,) = keeper.run([plan(call("echo", v=ResultPath(call=0, path=("a",))))])
     assert result.breakdown is not None
     assert result.breakdown.message == "impossible: call 0 `echo` parameter `v`: call 0 has not run before it"
+
+
+def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):
+    oracle = packs.oracle(KEEPER)
+    oracle.run([plan(call("echo"))])
+    (idle,) = worlds()
+    os.kill(idle, signal.SIGKILL)
+    assert [result.breakdown for result in oracle.run([plan(call("echo"))] * 3)] == [None] * 3
 
 
 def test_twice_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):

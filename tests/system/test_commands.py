@@ -118,15 +118,6 @@ def test_clean_publish_withdraws_the_publication_and_keeps_every_result(built: P
     assert built.published() == ["run_manifest.json", "benchmark_raw.parquet", "benchmark.parquet"]
 
 
-def test_clean_all_leaves_logs_and_locks_only_and_the_next_run_publishes(built: Project) -> None:
-    tables = built.tables()
-    assert built.doit("clean", "-a").status == 0
-    left = {name for name in built.snapshot("build") if not name.endswith((".lock", ".views.json"))}
-    assert left == set()
-    built.generate()
-    assert built.tables() == tables
-
-
 @pytest.mark.parametrize(
     ("argument", "block"),
     [
@@ -223,16 +214,6 @@ def test_published_files_are_readable_by_others_under_any_umask(tmp_path: Path) 
     project.generate(before=lambda: os.umask(0o077))
     for name in project.published():
         assert (project.run_dir / name).stat().st_mode & 0o777 == 0o644, name
-
-
-@pytest.mark.parametrize("damage", [break_config, drop_config])
-def test_refused_configuration_on_a_fresh_checkout_says_so_once(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
-    project = write_project(tmp_path / "project")
-    damage(project)
-    ended = project.doit("generate")
-    assert ended.status == 1
-    assert len(ended.blocks) == 1
-    assert "generation_config_invalid" in ended.err
 
 
 def test_clean_of_a_fresh_checkout_with_a_broken_configuration_ends_well(fresh: Project) -> None:

@@ -45,10 +45,7 @@ def stopped(project: Project, reached: Callable[[Project], Callable[[], bool]]) 
 MOMENTS: dict[str, Callable[[Project], Callable[[], bool]]] = {
     "lock taken": lambda project: there(project.run_dir / ".bfcl.lock"),
     "pack stored": lambda project: there(project.run_dir / "stage_cache" / "pack_manifest.json"),
-    "pack validated": lambda project: logged(project, "prepare"),
-    "tasks expanded": lambda project: logged(project, "expand"),
     "tasks replayed": lambda project: logged(project, "executable_replay"),
-    "staging begun": staging,
     "tables staged": lambda project: staging(project, "benchmark.parquet"),
     "first table placed": lambda project: there(project.run_dir / "benchmark_raw.parquet"),
 }
@@ -166,7 +163,9 @@ def test_stage_table_edited_during_the_run_publishes_nothing(fresh: Project) -> 
 
 @pytest.mark.parametrize("limit", [150, 1500])
 def test_full_disk_is_one_clear_refusal_and_publishes_nothing(fresh: Project, limit: int) -> None:
-    ended = fresh.doit("generate", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    # Python itself would leave a cut-off .pyc behind, which is not what is tested.
+    full = {"env": {"PYTHONDONTWRITEBYTECODE": "1"}}
+    ended = fresh.doit("generate", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), **full)
     assert ended.status == 1
     assert len(ended.blocks) == 1
     assert ended.err.startswith("storage_failed: ")
@@ -217,7 +216,9 @@ def test_every_published_call_gives_the_same_result_in_a_script_that_knows_only_
 def test_slow_tool_is_stopped_with_the_run_that_asked_it(tmp_path: Path) -> None:
     project = write_project(
         tmp_path / "project",
-        replace("backend.py", "def _get_kiln(kiln_id):\n", "def _get_kiln(kiln_id):\n    import time; time.sleep(600)\n"),
+        replace(
+            "backend.py", "def _get_kiln(kiln_id):\n", "def _get_kiln(kiln_id):\n    import time; time.sleep(600)\n"
+        ),
         oracle_runtime__tool_timeout_s=500.0,
         oracle_runtime__episode_timeout_s=500.0,
     )

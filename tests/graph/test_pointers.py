@@ -1,0 +1,83 @@
+"""Pointers: what stages say to each other, and to doit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.digest import Fingerprint
+from bfcl.errors import DriftError
+from bfcl.graph.pointers import Pointer, Shard, read_pointer, read_publication, write_pointer, write_publication
+from bfcl.graph.store import Entry
+
+A, B, C = (Fingerprint(letter * 64) for letter in "abc")
+CLEAN = "\n  fix: `doit clean -a` removes the stored results, the next run computes them again"
+POINTER = Pointer(stage="render", fp=A, record_digest=B, shards=(Shard(label="kiln/1", fp=C, digest=A, rows=7),))
+
+
+def test_pointer_comes_back_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "refs" / "0123" / "render.json"
+    write_pointer(path, POINTER)
+    assert read_pointer(path) == POINTER
+
+
+def test_pointer_that_says_the_same_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "render.json"
+    write_pointer(path, POINTER)
+    before = path.stat()
+    write_pointer(path, POINTER)
+    after = path.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_absent_pointer_is_none(tmp_path: Path) -> None:
+    assert read_pointer(tmp_path / "render.json") is None
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"7", b"{}", b"\xff", b'{"stage": 1, "fp": 2}', b'{"shards": null}'])
+def test_file_that_is_no_pointer_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "0123" / "render.json"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    with pytest.raises(DriftError) as caught:
+        read_pointer(path)
+    assert str(caught.value) == f"build_cache_tampered: build/refs/0123/render.json: is not a pointer{CLEAN}"
+
+
+def test_directory_in_the_place_of_a_pointer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DriftError, match="is not a pointer"):
+        read_pointer(tmp_path)
+
+
+def test_pointer_is_checked_against_the_entry_it_names() -> None:
+    entry = Entry(fp=A, path=Path("x"), record_digest=B, key={}, files={})
+    POINTER.check(entry)
+    other = Entry(fp=A, path=Path("x"), record_digest=C, key={}, files={})
+    with pytest.raises(DriftError) as caught:
+        POINTER.check(other)
+    assert str(caught.value).startswith("build_cache_tampered: ")
+    assert f"disagrees with build/{A}/record.json" in str(caught.value)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_pointer_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_bytes(data)
+    try:
+        assert isinstance(read_pointer(path), Pointer)
+    except DriftError as error:
+        assert error.problems[0].code == "build_cache_tampered"
+    read_publication(path)
+
+
+def test_publication_comes_back_and_is_unknown_in_any_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "refs" / "publish.json"
+    assert read_publication(path) is None
+    write_publication(path, A)
+    assert read_publication(path) == A
+    for data in (b"", b"[]", b"{}", b"\xff"):
+        path.write_bytes(data)
+        assert read_publication(path) is None

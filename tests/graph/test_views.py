@@ -1,0 +1,115 @@
+"""The readable copies in `stage_cache/`: made, recognised, and never overwritten where a person edited them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from bfcl.errors import DriftError
+from bfcl.graph.views import Views
+
+
+@pytest.fixture
+def views(tmp_path: Path) -> Views:
+    return Views(tmp_path / "stage_cache")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "stored"
+    path.write_bytes(b"rows")
+    return path
+
+
+def names(views: Views) -> list[str]:
+    return sorted(path.name for path in views.directory.iterdir())
+
+
+def test_copy_equals_its_source_and_passes(views: Views, source: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        views.copy({"table": source})
+    finally:
+        os.umask(before)
+    assert (views.directory / "table").read_bytes() == b"rows"
+    assert stat.S_IMODE((views.directory / "table").stat().st_mode) == 0o644
+    assert names(views) == [".views.json", "table"]
+    views.check(["table", "never made"])
+
+
+def test_copy_that_is_there_is_left_alone(views: Views, source: Path) -> None:
+    views.copy({"table": source})
+    before = (views.directory / "table").stat()
+    views.copy({"table": source})
+    after = (views.directory / "table").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_edited_copies_are_refused_together(views: Views, source: Path) -> None:
+    views.copy({"one": source, "two": source, "three": source})
+    for name in ("one", "two"):
+        (views.directory / name).write_bytes(b"mine")
+    with pytest.raises(DriftError) as caught:
+        views.check(["one", "two", "three"])
+    assert str(caught.value) == "\n".join(
+        f"build_cache_tampered: stage_cache/{name}: has changed since it was written\n"
+        f"  fix: delete {views.directory / name}; the next run writes it again"
+        for name in ("one", "two")
+    )
+
+
+def test_deleted_copy_is_written_again(views: Views, source: Path) -> None:
+    views.copy({"table": source})
+    (views.directory / "table").unlink()
+    views.check(["table"])
+    views.copy({"table": source})
+    assert (views.directory / "table").read_bytes() == b"rows"
+
+
+@pytest.mark.parametrize("placed", [False, True], ids=["before the copy", "after the copy"])
+def test_kill_around_a_copy_leaves_a_state_that_passes(
+    views: Views, source: Path, monkeypatch: pytest.MonkeyPatch, placed: bool
+) -> None:
+    views.copy({"table": source})
+    source.write_bytes(b"new rows")
+    place = Views._place
+
+    def killed(self: Views, name: str, path: Path) -> None:
+        if placed:
+            place(self, name, path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Views, "_place", killed)
+        with pytest.raises(KeyboardInterrupt):
+            views.copy({"table": source})
+    views.check(["table"])
+    views.copy({"table": source})
+    assert (views.directory / "table").read_bytes() == b"new rows"
+    views.check(["table"])
+
+
+def test_small_file_is_written_and_watched(views: Views) -> None:
+    views.write("report.json", b"{}\n")
+    views.check(["report.json"])
+    (views.directory / "report.json").write_bytes(b"[]\n")
+    with pytest.raises(DriftError, match=r"stage_cache/report\.json"):
+        views.check(["report.json"])
+
+
+def test_removed_copies_are_forgotten(views: Views, source: Path) -> None:
+    views.copy({"one": source, "two": source})
+    views.remove(["one", "never made"])
+    (views.directory / "one").write_bytes(b"anything")
+    views.check(["one", "two"])
+    assert names(views) == [".views.json", "one", "two"]
+
+
+def test_nothing_is_made_where_nothing_was(tmp_path: Path) -> None:
+    views = Views(tmp_path / "absent")
+    views.check(["table"])
+    views.remove(["table"])
+    assert not views.directory.exists()

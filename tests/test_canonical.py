@@ -1,0 +1,61 @@
+"""One serialization for everything that is hashed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.canonical import canonical_json, canonical_text, readable_json
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES: Any = st.recursive(
+    SCALARS | TEXT, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=12
+)
+
+
+def test_canonical_text_is_pinned() -> None:
+    value = {"b": [1, 1.0, True, None, "é\n"], "a": {"z": (), "é": "\u2028"}, "": -0.0}
+    assert canonical_text(value) == '{"":-0.0,"a":{"z":[],"é":"\u2028"},"b":[1,1.0,true,null,"é\\n"]}'
+    assert canonical_json(value) == canonical_text(value).encode()
+
+
+def test_readable_json_is_pinned() -> None:
+    assert readable_json({"b": ["é"], "a": {}}) == '{\n  "a": {},\n  "b": [\n    "é"\n  ]\n}\n'.encode()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
+def test_numbers_that_json_lacks_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Out of range float values"):
+        canonical_json(value)
+    with pytest.raises(ValueError, match="Out of range float values"):
+        readable_json(value)
+
+
+def test_lone_surrogate_is_refused() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        canonical_json("\ud800")
+
+
+@given(VALUES)
+def test_canonical_json_reads_back_and_is_a_fixed_point(value: Any) -> None:
+    data = canonical_json(value)
+    assert json.loads(data) == value
+    assert canonical_json(json.loads(data)) == data
+    assert b"\n" not in data
+
+
+@given(st.dictionaries(TEXT, SCALARS, max_size=6))
+def test_order_of_keys_changes_nothing(value: dict[str, Any]) -> None:
+    assert canonical_json(dict(reversed(value.items()))) == canonical_json(value)
+
+
+@given(VALUES)
+def test_readable_json_holds_the_same_value(value: Any) -> None:
+    data = readable_json(value)
+    assert json.loads(data) == value
+    assert data.endswith(b"\n")
