@@ -4,7 +4,8 @@ Its standard input brings the start order and then requests, its standard output
 private descriptors before pack code runs, and the pack's own input is empty and its output discarded.
 """
 
-# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+# pathlib and what it imports would make every fork dearer.
+# ruff: noqa: PTH120
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ and casual peeking, not against an attacker: `docs` say what it does not promise
 answers no. Runs in the world before pack code: standard library only.
 """
 
-# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+# pathlib and what it imports would make every fork dearer.
+# ruff: noqa: PTH112
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Runs in the world: standard library only. Modules are loaded by path under the n
 that the pack's helpers may import them.
 """
 
-# ruff: noqa: PTH - pathlib and what it imports would make every fork dearer
+# pathlib and what it imports would make every fork dearer.
+# ruff: noqa: PTH119, PTH120
 
 from __future__ import annotations
 

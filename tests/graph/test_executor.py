@@ -39,7 +39,7 @@ def test_groups_keep_order_and_are_full_but_for_the_last(sizes: list[int]) -> No
 @given(sizes=st.lists(st.integers(1, GROUP_TASKS), max_size=20))
 def test_every_job_comes_back_once_with_its_own_rows(executor: Executor, sizes: list[int]) -> None:
     jobs = [job(number, size) for number, size in enumerate(sizes)]
-    told = {one.number: lines for one, lines in executor.run(iter(jobs), compute)}
+    told = {one.number: lines for done in executor.run(iter(jobs), compute) for one, lines in done}
     assert told == {one.number: [b"%d" % one.number] * one.tasks for one in jobs}
 
 

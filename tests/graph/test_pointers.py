@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 
 from bfcl.digest import Fingerprint
 from bfcl.errors import DriftError
-from bfcl.graph.pointers import Pointer, Shard, read_pointer, read_publication, write_pointer, write_publication
+from bfcl.graph.pointers import (
+    Pointer,
+    Publication,
+    Shard,
+    read_pointer,
+    read_publication,
+    write_pointer,
+    write_publication,
+)
 from bfcl.graph.store import Entry
 
 A, B, C = (Fingerprint(letter * 64) for letter in "abc")
@@ -75,9 +84,39 @@ def test_any_bytes_are_a_pointer_or_refused(tmp_path_factory: pytest.TempPathFac
 
 def test_publication_comes_back_and_is_unknown_in_any_doubt(tmp_path: Path) -> None:
     path = tmp_path / "refs" / "publish.json"
+    publication = Publication(manifest=A, publication_key=B)
     assert read_publication(path) is None
-    write_publication(path, A)
-    assert read_publication(path) == A
-    for data in (b"", b"[]", b"{}", b"\xff"):
+    write_publication(path, publication)
+    assert read_publication(path) == publication
+    for data in (b"", b"[]", b"{}", b"\xff", b'{"manifest": "x"}'):
         path.write_bytes(data)
         assert read_publication(path) is None
+
+
+def test_pointer_with_any_byte_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0123" / "render.json"
+    write_pointer(path, POINTER)
+    genuine = path.read_bytes()
+    for at in range(len(genuine)):
+        path.write_bytes(genuine[:at] + bytes([genuine[at] ^ 1]) + genuine[at + 1 :])
+        try:
+            read = read_pointer(path)
+        except DriftError as error:
+            assert error.problems[0].subject == "build/refs/0123/render.json"
+        else:
+            assert read == POINTER, "only white space may change unseen"
+
+
+@pytest.mark.parametrize(("field", "value"), [("fp", B), ("digest", B), ("rows", 8), ("label", "kiln/2")])
+def test_shard_changed_by_hand_is_refused(tmp_path: Path, field: str, value: object) -> None:
+    path = tmp_path / "0123" / "render.json"
+    write_pointer(path, POINTER)
+    pointer = json.loads(path.read_bytes())
+    pointer["shards"][0][field] = value
+    path.write_text(json.dumps(pointer))
+    with pytest.raises(DriftError) as caught:
+        read_pointer(path)
+    assert (
+        str(caught.value)
+        == f"build_cache_tampered: build/refs/0123/render.json: has changed since it was written{CLEAN}"
+    )

@@ -56,7 +56,7 @@ def test_rows_survive_the_way_through_a_file(lines: list[bytes]) -> None:
 
 def stored(store: Store, label: str, lines: list[bytes]) -> Shard:
     key = Key(stage="render", shard=label, code="", params={}, inputs={})
-    entry = store.put(key, {ROWS_FILE: join_rows(lines)})
+    (entry,) = store.put([(key, {ROWS_FILE: join_rows(lines)})])
     return Shard(label=label, fp=entry.fp, digest=entry.files[ROWS_FILE], rows=len(lines))
 
 

@@ -14,7 +14,7 @@ from bfcl.digest import blake3_json, blake3_of
 from bfcl.errors import DriftError, StageError
 from bfcl.files import write_synced
 from bfcl.graph.layout import BuildTree
-from bfcl.graph.store import Key, Store, tampered
+from bfcl.graph.store import Entry, Key, Store, tampered
 
 CLEAN = "\n  fix: `doit clean -a` removes the stored results, the next run computes them again"
 KEY = Key(stage="render", shard="kiln", code="c0de", params={"limit": 3}, inputs={"rows/expand": "d1"})
@@ -23,6 +23,12 @@ KEY = Key(stage="render", shard="kiln", code="c0de", params={"limit": 3}, inputs
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(BuildTree(tmp_path))
+
+
+def put(store: Store, key: Key, files: dict[str, bytes]) -> Entry:
+    """Store one result."""
+    (entry,) = store.put([(key, files)])
+    return entry
 
 
 def again(store: Store) -> Store:
@@ -49,9 +55,9 @@ def test_key_is_pinned() -> None:
 
 
 def test_entry_comes_back_with_its_files(store: Store) -> None:
-    put = store.put(KEY, {"rows.jsonl": b"{}\n"})
+    kept = put(store, KEY, {"rows.jsonl": b"{}\n"})
     found = again(store).find(KEY.fp)
-    assert found == put
+    assert found == kept
     assert found is not None
     assert found.files == {"rows.jsonl": blake3_of(b"{}\n")}
     assert found.file("rows.jsonl").read_bytes() == b"{}\n"
@@ -61,7 +67,7 @@ def test_entry_comes_back_with_its_files(store: Store) -> None:
 
 
 def test_record_holds_what_the_contract_names(store: Store) -> None:
-    store.put(KEY, {"b": b"2", "a": b""})
+    put(store, KEY, {"b": b"2", "a": b""})
     record = json.loads((store.tree.entry(KEY.fp) / "record.json").read_bytes())
     digest = record.pop("record_digest")
     assert record == {
@@ -76,16 +82,33 @@ def test_record_holds_what_the_contract_names(store: Store) -> None:
 def test_entry_is_the_same_under_any_umask(store: Store, tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        entry = store.put(KEY, {"rows.jsonl": b"{}\n"})
+        entry = put(store, KEY, {"rows.jsonl": b"{}\n"})
     finally:
         os.umask(before)
-    other = Store(BuildTree(tmp_path / "other")).put(KEY, {"rows.jsonl": b"{}\n"})
+    other = put(Store(BuildTree(tmp_path / "other")), KEY, {"rows.jsonl": b"{}\n"})
     assert entry.record_digest == other.record_digest
     assert stat.S_IMODE(entry.file("rows.jsonl").stat().st_mode) == 0o644
 
 
 def test_absent_entry_is_a_miss(store: Store) -> None:
     assert store.find("0" * 64) is None
+
+
+def test_results_stored_together_are_found_one_by_one(store: Store) -> None:
+    keys = [Key(stage="render", shard=str(number), code="", params={}, inputs={}) for number in range(3)]
+    entries = store.put([(key, {"rows.jsonl": b"%d" % number}) for number, key in enumerate(keys)])
+    assert [again(store).find(key.fp) for key in keys] == entries
+    assert sorted(path.name for path in store.tree.root.iterdir()) == sorted(key.fp for key in keys)
+    assert store.put([]) == []
+
+
+def test_batch_with_a_differing_result_keeps_the_others(store: Store) -> None:
+    other = Key(stage="render", shard="other", code="", params={}, inputs={})
+    put(store, KEY, {"rows.jsonl": b"{}\n"})
+    with pytest.raises(DriftError, match="build_nondeterministic"):
+        store.put([(other, {"rows.jsonl": b"1"}), (KEY, {"rows.jsonl": b"[]\n"})])
+    assert again(store).find(other.fp) is not None
+    assert [path.name for path in store.tree.root.iterdir() if path.name.startswith(".")] == []
 
 
 def test_entry_with_directories_is_found_whole(store: Store) -> None:
@@ -98,15 +121,15 @@ def test_entry_with_directories_is_found_whole(store: Store) -> None:
 
 
 def test_same_content_again_is_no_matter(store: Store) -> None:
-    first = store.put(KEY, {"rows.jsonl": b"{}\n"})
-    assert store.put(KEY, {"rows.jsonl": b"{}\n"}) == first
+    first = put(store, KEY, {"rows.jsonl": b"{}\n"})
+    assert put(store, KEY, {"rows.jsonl": b"{}\n"}) == first
     assert sorted(path.name for path in store.tree.root.iterdir()) == [KEY.fp]
 
 
 def test_other_content_for_the_same_key_is_refused_and_the_old_stays(store: Store) -> None:
-    store.put(KEY, {"rows.jsonl": b"{}\n", "same": b""})
+    put(store, KEY, {"rows.jsonl": b"{}\n", "same": b""})
     with pytest.raises(DriftError) as caught:
-        store.put(KEY, {"rows.jsonl": b"[]\n", "same": b"", "new": b""})
+        put(store, KEY, {"rows.jsonl": b"[]\n", "same": b"", "new": b""})
     assert str(caught.value) == (
         f"build_nondeterministic: render:kiln: computed again from the same inputs, new, rows.jsonl of build/{KEY.fp} "
         "differs; the stored entry stays\n"
@@ -145,7 +168,7 @@ def change(path: Path) -> None:
 
 
 def test_changed_missing_extra_and_foreign_files_are_named_together(store: Store) -> None:
-    entry = store.put(KEY, {"a": b"1", "b": b"2", "c": b"3"})
+    entry = put(store, KEY, {"a": b"1", "b": b"2", "c": b"3"})
     change(entry.path / "a")
     (entry.path / "b").unlink()
     (entry.path / "c").unlink()
@@ -164,20 +187,20 @@ def test_changed_missing_extra_and_foreign_files_are_named_together(store: Store
 
 
 def test_entry_without_record_is_refused(store: Store) -> None:
-    entry = store.put(KEY, {"a": b"1"})
+    entry = put(store, KEY, {"a": b"1"})
     (entry.path / "record.json").unlink()
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is missing{CLEAN}"
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"7", b"\xff", b'{"record_digest": 1}', b"[" * 100_000])
 def test_record_that_is_none_is_refused(store: Store, data: bytes) -> None:
-    entry = store.put(KEY, {"a": b"1"})
+    entry = put(store, KEY, {"a": b"1"})
     (entry.path / "record.json").write_bytes(data)
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
 
 
 def test_record_whose_digest_disagrees_is_refused(store: Store) -> None:
-    entry = store.put(KEY, {"a": b"1"})
+    entry = put(store, KEY, {"a": b"1"})
     path = entry.path / "record.json"
     path.write_bytes(path.read_bytes().replace(b'"limit":3', b'"limit":4'))
     assert refusal(store, KEY.fp) == (
@@ -186,7 +209,7 @@ def test_record_whose_digest_disagrees_is_refused(store: Store) -> None:
 
 
 def test_entry_under_another_name_is_refused(store: Store) -> None:
-    entry = store.put(KEY, {"a": b"1"})
+    entry = put(store, KEY, {"a": b"1"})
     entry.path.rename(store.tree.entry("f" * 64))
     assert refusal(store, "f" * 64) == (
         f"build_cache_tampered: build/{'f' * 64}/record.json: belongs to build/{KEY.fp}{CLEAN}"
@@ -195,7 +218,7 @@ def test_entry_under_another_name_is_refused(store: Store) -> None:
 
 @pytest.mark.parametrize("linked", ["entry", "record"])
 def test_links_are_refused(store: Store, tmp_path: Path, linked: str) -> None:
-    entry = store.put(KEY, {"a": b"1"})
+    entry = put(store, KEY, {"a": b"1"})
     path = entry.path if linked == "entry" else entry.path / "record.json"
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
@@ -203,7 +226,7 @@ def test_links_are_refused(store: Store, tmp_path: Path, linked: str) -> None:
 
 
 def test_removed_entry_is_a_miss_and_removing_again_is_fine(store: Store) -> None:
-    store.put(KEY, {"a": b"1"})
+    put(store, KEY, {"a": b"1"})
     store.remove(KEY.fp)
     store.remove(KEY.fp)
     assert store.find(KEY.fp) is None
@@ -220,7 +243,7 @@ def test_removing_a_link_leaves_what_it_names(store: Store, tmp_path: Path) -> N
 
 
 def test_sweep_takes_what_killed_processes_left_and_nothing_else(store: Store) -> None:
-    store.put(KEY, {"a": b"1"})
+    put(store, KEY, {"a": b"1"})
     (store.tree.root / ".tmp-0123").mkdir()
     (store.tree.root / ".tmp-0123" / "half").write_bytes(b"")
     store.sweep()

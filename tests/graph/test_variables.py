@@ -25,11 +25,11 @@ def test_every_variable_is_understood() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"jobs": "0"}, "generation_config_invalid: jobs: jobs='0' given; expected a whole number from 1"),
-        ({"jobs": "-1"}, "generation_config_invalid: jobs: jobs='-1' given; expected a whole number from 1"),
-        ({"jobs": "2.0"}, "generation_config_invalid: jobs: jobs='2.0' given; expected a whole number from 1"),
-        ({"jobs": ""}, "generation_config_invalid: jobs: jobs='' given; expected a whole number from 1"),
-        ({"jobs": "٣"}, "generation_config_invalid: jobs: jobs='٣' given; expected a whole number from 1"),
+        ({"jobs": "0"}, "generation_config_invalid: jobs: jobs='0' given; expected a whole number from 1 to 9999"),
+        ({"jobs": "-1"}, "generation_config_invalid: jobs: jobs='-1' given; expected a whole number from 1 to 9999"),
+        ({"jobs": "2.0"}, "generation_config_invalid: jobs: jobs='2.0' given; expected a whole number from 1 to 9999"),
+        ({"jobs": ""}, "generation_config_invalid: jobs: jobs='' given; expected a whole number from 1 to 9999"),
+        ({"jobs": "٣"}, "generation_config_invalid: jobs: jobs='٣' given; expected a whole number from 1 to 9999"),
         ({"rebuild": "0"}, "generation_config_invalid: rebuild: rebuild='0' given; expected 1"),
         ({"replay": ""}, "generation_config_invalid: replay: replay='' given; expected full"),
     ],

@@ -292,6 +292,15 @@ def test_a_world_that_stops_answering_is_replaced(packs, episode):
     check_recovery(oracle, episode, expected=expected)
 
 
+def test_broken_episodes_are_told_the_same_for_any_number_of_jobs(packs, episode):
+    told = []
+    for jobs in (1, 2, 4):
+        oracle = packs.troubled(call="import os; os._exit(3)", judge="raise ValueError('x')", jobs=jobs)
+        told.append(oracle.replay([episode(seed % 3, assertions=("assert_fine",)) for seed in range(12)]))
+    assert told[0] == told[1] == told[2]
+    assert [a.breakdown is None for a, _ in told[0]] == [seed % 3 != 1 for seed in range(12)]
+
+
 IMPORT_ENDS = [
     (HANG, "import_timeout", "importing {} did not end within 0.4 s"),
     ("import os; os._exit(5)", "worker_crashed", "the process ended with exit status 5 while importing {}"),

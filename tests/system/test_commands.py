@@ -136,12 +136,12 @@ def test_clean_publish_withdraws_the_publication_and_keeps_every_result(built: P
         ),
         (
             "jobs=0",
-            "generation_config_invalid: jobs: jobs='0' given; expected a whole number from 1\n"
+            "generation_config_invalid: jobs: jobs='0' given; expected a whole number from 1 to 9999\n"
             "  fix: write `jobs=2` or leave it out",
         ),
         (
             "jobs=many",
-            "generation_config_invalid: jobs: jobs='many' given; expected a whole number from 1\n"
+            "generation_config_invalid: jobs: jobs='many' given; expected a whole number from 1 to 9999\n"
             "  fix: write `jobs=2` or leave it out",
         ),
         (
@@ -220,3 +220,56 @@ def test_clean_of_a_fresh_checkout_with_a_broken_configuration_ends_well(fresh: 
     break_config(fresh)
     ended = fresh.doit("clean", "-a")
     assert (ended.status, ended.err) == (0, "")
+
+
+def test_clean_all_leaves_logs_and_locks_only_and_the_next_run_publishes(built: Project) -> None:
+    tables = built.tables()
+    assert built.doit("clean", "-a").status == 0
+    left = {name for name in built.snapshot("build") if not name.endswith((".lock", ".views.json"))}
+    assert left == set()
+    built.generate()
+    assert built.tables() == tables
+
+
+@pytest.mark.parametrize("damage", [break_config, drop_config])
+def test_refused_configuration_on_a_fresh_checkout_says_so_once(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    project = write_project(tmp_path / "project")
+    damage(project)
+    ended = project.doit("generate")
+    assert ended.status == 1
+    assert len(ended.blocks) == 1
+    assert "generation_config_invalid" in ended.err
+
+
+@pytest.mark.parametrize("content", ["", "garbage", '{"expand": {"a', "[1]", '{"expand": 7}'])
+def test_broken_database_of_doit_is_as_good_as_none(built: Project, content: str) -> None:
+    (built.build / ".doit.db").write_text(content)
+    assert built.doit("list", "--all", "-s").status == 0
+    built.generate()
+    assert built.shards("computed") == []
+
+
+@pytest.mark.parametrize("command", [("forget", "expand"), ("clean", "-n", "-a"), ("ignore", "expand")])
+def test_housekeeping_on_a_fresh_checkout_ends_well(fresh: Project, command: tuple[str, ...]) -> None:
+    ended = fresh.doit(*command)
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_clean_dry_run_on_a_fresh_checkout_writes_nothing(fresh: Project) -> None:
+    fresh.doit("clean", "-n", "-a")
+    assert names(fresh.root) == ["configs", "dodo.py", "packs"]
+
+
+def test_ignored_stage_never_ends_in_the_path_of_a_benchmark_that_is_not_there(built: Project) -> None:
+    built.doit("ignore", "expand")
+    built.append(built.pack / "README.md", "Changed.\n")
+    ended = built.doit("generate")
+    assert ended.last_line != str(built.run_dir / "benchmark.parquet")
+
+
+@pytest.mark.parametrize("value", ["", "configs", "packs/studio/tools.json"])
+def test_config_that_names_no_configuration_is_refused_on_a_fresh_checkout(fresh: Project, value: str) -> None:
+    ended = fresh.doit("generate", f"config={value}")
+    assert ended.status == 1
+    assert "Traceback" not in ended.err
+    assert "generation_config_invalid" in ended.err

@@ -152,9 +152,6 @@ HANGS = replace(
 )
 
 
-HASTE = {"oracle_runtime__tool_timeout_s": 0.2, "oracle_runtime__reset_timeout_s": 0.5}
-
-
 def oracle_findings(tmp_path: Path, *edits: Edit, **config: object) -> Ended:
     ended = refused(write_project(tmp_path / "project", *edits, **config))
     assert ended.blocks[0].startswith("non_gold_pack: kiln_studio: tier ")
@@ -163,7 +160,7 @@ def oracle_findings(tmp_path: Path, *edits: Edit, **config: object) -> Ended:
 
 
 def test_tool_that_hangs_is_stopped_at_its_deadline_and_named(tmp_path: Path) -> None:
-    ended = oracle_findings(tmp_path, HANGS, **HASTE)
+    ended = oracle_findings(tmp_path, HANGS, oracle_runtime__tool_timeout_s=0.2)
     assert any("tool_timeout" in block and "0.2 s" in block for block in ended.blocks), ended.err
 
 
@@ -222,3 +219,29 @@ def test_budget_below_the_widest_category_is_refused(fresh: Project) -> None:
     ended = refused(fresh)
     assert "category_budget_too_small" in ended.err
     assert "kilns" in ended.err
+
+
+def test_output_directory_that_is_a_file_is_refused(fresh: Project) -> None:
+    fresh.build.mkdir()
+    (fresh.build / "runs").write_text("in the way\n")
+    ended = refused(fresh)
+    assert ended.blocks == [
+        f"storage_failed: {fresh.run_dir / '.bfcl.lock'}: cannot write: Not a directory\n"
+        "  fix: free space or make the directory writable, then run the same command again"
+    ]
+
+
+def test_build_directory_that_is_a_file_is_refused(fresh: Project) -> None:
+    fresh.build.write_text("in the way\n")
+    ended = fresh.doit("generate")
+    assert ended.status == 1
+    assert "Traceback" not in ended.out + ended.err
+    assert "storage_failed" in ended.err
+
+
+def test_log_directory_that_is_a_file_is_refused(fresh: Project) -> None:
+    fresh.build.mkdir()
+    (fresh.build / "log").write_text("in the way\n")
+    ended = fresh.doit("generate")
+    assert ended.status == 1
+    assert "Traceback" not in ended.out + ended.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -118,8 +119,8 @@ def test_pointer_that_disagrees_with_its_entry_is_refused(built: Project) -> Non
     digest = pointer["record_digest"]
     built.edit(refs / "schema_validation.json", digest, ("0" if digest[0] != "0" else "1") + digest[1:])
     assert refused(built) == [
-        "build_cache_tampered: refs/schema_validation.json: disagrees with "
-        f"build/{pointer['fp']}/record.json\n{CLEAN_ALL}"
+        f"build_cache_tampered: build/refs/{refs.name}/schema_validation.json: has changed since it was written\n"
+        + CLEAN_ALL
     ]
 
 
@@ -227,3 +228,23 @@ def test_remedy_that_a_refusal_names_works(built: Project) -> None:
     assert built.doit("clean", "-a").status == 0
     built.generate()
     assert built.tables() == tables
+
+
+@pytest.mark.parametrize("field", ["fp", "digest", "rows", "label"])
+def test_shard_changed_in_a_pointer_is_refused(built: Project, field: str) -> None:
+    (refs,) = (built.build / "refs").iterdir()
+    path = refs / "expand.json"
+    pointer = json.loads(path.read_bytes())
+    shard = pointer["shards"][0]
+    shard[field] = shard[field] - 1 if field == "rows" else ("0" if shard[field][0] != "0" else "1") + shard[field][1:]
+    path.write_text(json.dumps(pointer, indent=2, sort_keys=True) + "\n")
+    assert refused(built) == [
+        f"build_cache_tampered: build/refs/{refs.name}/expand.json: has changed since it was written\n{CLEAN_ALL}"
+    ]
+
+
+def test_manifest_made_unreadable_is_refused(built: Project) -> None:
+    manifest = built.run_dir / "run_manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    (block,) = refused(built)
+    assert block.startswith("build_cache_tampered: run_manifest.json: ")

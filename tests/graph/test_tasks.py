@@ -1,0 +1,145 @@
+"""The task dictionaries doit gets: made on every command, so from names alone, and never refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doit.exceptions import TaskFailed
+
+from bfcl.errors import BfclError, ConfigError, Problem
+from bfcl.graph import late as late_module
+from bfcl.graph.checker import Blake3Checker
+from bfcl.graph.late import TARGETS, late
+from bfcl.graph.memory import ForgivingCodec
+from bfcl.graph.opening import Opening
+from bfcl.graph.refusal import refusing
+from bfcl.graph.reporter import Reporter
+from bfcl.graph.tasks import DOIT_CONFIG, pipeline
+from bfcl.stages import STAGES
+from tests.graph.projects import invoked
+
+
+def tasks(project: Path) -> dict[str, dict[str, Any]]:
+    return {task["basename"]: task for task in pipeline(Opening(invoked(project)))}
+
+
+def test_tasks_come_in_pipeline_order(project: Path) -> None:
+    names = ["config", "prepare", "gold_gate", *(stage.name for stage in STAGES), "publish", "generate", "all"]
+    assert list(tasks(project)) == names
+
+
+def test_every_task_is_described_for_doit_list(project: Path) -> None:
+    for name, task in tasks(project).items():
+        assert task["doc"], name
+        assert "\n" not in task["doc"]
+
+
+def test_every_task_but_config_waits_for_it(project: Path) -> None:
+    found = tasks(project)
+
+    def waits(name: str) -> bool:
+        return name == "config" or any(waits(one) for one in found[name].get("task_dep", ()))
+
+    assert all(waits(name) for name in found)
+    assert found["config"]["uptodate"] == [False]
+
+
+def test_targets_are_pointers_and_file_deps_are_upstream_pointers(project: Path) -> None:
+    found = tasks(project)
+    invocation = invoked(project)
+    config = str(invocation.config_path)
+
+    def pointer(name: str) -> str:
+        return str(invocation.tree.pointer(invocation.ck, name))
+
+    for stage in STAGES:
+        assert found[stage.name]["targets"] == [pointer(stage.name)]
+        assert found[stage.name]["file_dep"] == [config, *map(pointer, ("prepare", *stage.reads))]
+        assert found[stage.name]["task_dep"] == ["gold_gate"]
+    assert found["publish"]["file_dep"] == [pointer(stage.name) for stage in STAGES]
+    assert found["prepare"]["file_dep"] == [config, *map(str, invocation.pack_files().values())]
+    every = [target for task in found.values() for target in task.get("targets", ())]
+    assert len(set(every)) == len(every)
+
+
+def test_absent_configuration_is_no_file_dep(project: Path) -> None:
+    (project / "configs" / "tiny.yaml").unlink()
+    assert tasks(project)["prepare"]["file_dep"] == []
+
+
+def test_making_tasks_writes_nothing_and_loads_no_pipeline(project: Path) -> None:
+    before = sorted(project.rglob("*"))
+    tasks(project)
+    assert sorted(project.rglob("*")) == before
+
+
+def test_doit_is_configured_as_the_build_needs() -> None:
+    assert DOIT_CONFIG["default_tasks"] == ["generate"]
+    assert DOIT_CONFIG["codec_cls"] is ForgivingCodec
+    assert DOIT_CONFIG["par_type"] == "thread"
+    assert DOIT_CONFIG["sort"] == "definition"
+    assert DOIT_CONFIG["check_file_uptodate"] is Blake3Checker
+    assert DOIT_CONFIG["reporter"] is Reporter
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_late_name_is_a_function(name: str) -> None:
+    assert callable(late(name))
+
+
+def test_action_keeps_evidence_of_what_it_did(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = Opening(invoked(project))
+    seen: list[object] = []
+    monkeypatch.setattr("bfcl.graph.runner.run_sharded", lambda *arguments: seen.append(arguments[1:]))
+    task = next(task for task in pipeline(opening) if task["basename"] == "render")
+    assert task["actions"][0]() is True
+    assert seen == [(next(stage for stage in STAGES if stage.name == "render"),)]
+    assert (opening.evidence.directory / "render.json").is_file()
+
+
+def test_action_of_a_build_with_nothing_to_do_does_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = Opening(invoked(project))
+    opening.noop = True
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(late_module, "late", fail)
+    for task in pipeline(opening):
+        if task["basename"] not in ("config", "generate", "all"):
+            assert task["actions"][0]() is True
+    assert not opening.evidence.directory.exists()
+
+
+def test_refused_action_fails_quietly_with_its_problems_on_the_real_stderr(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ConfigError([Problem(code="one", message="ONE", fix="mend"), Problem(code="two", message="TWO")])
+
+    monkeypatch.setattr("bfcl.graph.prepare.gold_gate", refuse)
+    opening = Opening(invoked(project))
+    task = next(task for task in pipeline(opening) if task["basename"] == "gold_gate")
+    failed = task["actions"][0]()
+    assert isinstance(failed, TaskFailed)
+    assert not failed.report
+    assert capfd.readouterr().err == "one: ONE\n  fix: mend\ntwo: TWO\n"
+    assert [event.action for event in opening.evidence._events["gold_gate"]] == ["refused"]
+
+
+def test_bug_in_an_action_stays_a_bug() -> None:
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        refusing(broken)()
+
+
+def test_refusal_is_the_only_thing_that_is_quiet() -> None:
+    def refuse() -> None:
+        raise BfclError(Problem(code="one", message="ONE"))
+
+    assert isinstance(refusing(refuse)(), TaskFailed)
+    assert refusing(lambda: None)() is True
