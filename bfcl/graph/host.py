@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ def python_minor() -> str:
     return ".".join(platform.python_version_tuple()[:2])
 
 
+@functools.cache
 def pyarrow_version() -> str:
     """Read without importing it."""
     return version("pyarrow")

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from bfcl.digest import sha256_file
 from bfcl.errors import BfclError, Problem, ReleaseError, StageError, raise_all
-from bfcl.files import storage, sync_dir, write_synced
+from bfcl.files import storage, sync_dir, sync_file, write_synced
 from bfcl.records.ids import TaskId
 from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, RAW_FILE
 from bfcl.stages.final_output import PublicationPlan
@@ -96,17 +96,34 @@ def stage_release(directory: Path, plan: PublicationPlan, batches: Iterable[Sequ
 
     Raises: StageError `storage_failed` on a full disk; what `verify_staged` raises.
     """
-    wanted = set(plan.published)
     raw_path, published_path = directory / RAW_FILE, directory / PUBLISHED_FILE
+    if plan.published == plan.raw:
+        with BenchmarkWriter(raw_path) as raw:
+            for batch in batches:
+                raw.write(batch)
+            tables = StagedTables(info := raw.close(), info)
+        # The same rows give the same bytes, so they are not encoded twice.
+        with storage(published_path):
+            shutil.copyfile(raw_path, published_path)
+            published_path.chmod(0o644)
+            sync_file(published_path)
+    else:
+        tables = _write_both(raw_path, published_path, plan, batches)
+    verify_staged(directory, plan, tables)
+    return tables
+
+
+def _write_both(
+    raw_path: Path, published_path: Path, plan: PublicationPlan, batches: Iterable[Sequence[BenchmarkRow]]
+) -> StagedTables:
+    wanted = set(plan.published)
     with BenchmarkWriter(raw_path) as raw, BenchmarkWriter(published_path) as published:
         for batch in batches:
             lines = [encode_row(row) for row in batch]
             kept = [index for index, row in enumerate(batch) if row["task_id"] in wanted]
             raw.write(batch, lines)
             published.write([batch[index] for index in kept], [lines[index] for index in kept])
-        tables = StagedTables(raw.close(), published.close())
-    verify_staged(directory, plan, tables)
-    return tables
+        return StagedTables(raw.close(), published.close())
 
 
 def verify_staged(directory: Path, plan: PublicationPlan, tables: StagedTables) -> None:

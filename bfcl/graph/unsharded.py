@@ -21,8 +21,7 @@ from bfcl.graph.runner import FACTS, entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.shards import RowReader
 from bfcl.graph.store import Entry
-from bfcl.records.ids import TaskId, Tier
-from bfcl.records.task import Task
+from bfcl.records.ids import Tier
 from bfcl.stages import Stage
 from bfcl.stages.final_output import (
     Decision,
@@ -37,7 +36,7 @@ from bfcl.stages.final_output import (
 )
 from bfcl.stages.reference_profile import profile, sample_rows
 from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkRow
-from bfcl.tables.codec import REPLAY_VERDICTS, SCHEMA_VERDICTS, SURFACES, TASKS, TRACES, encode_line
+from bfcl.tables.codec import REPLAY_VERDICTS, SURFACES, TASKS, TRACES, decode_line, encode_line
 from bfcl.tables.parquet import TableWriter
 
 SUMMARY = "summary.json"
@@ -133,18 +132,15 @@ def _decisions(session: Session) -> list[Decision]:
     found: list[Decision] = []
     for batch in _batches(session):
         for lines in zip(*batch, strict=True):
-            task = TASKS.decode(lines[0])
-            surface, trace = SURFACES.decode(lines[1]), TRACES.decode(lines[2])
-            schema, replay = SCHEMA_VERDICTS.decode(lines[3]), REPLAY_VERDICTS.decode(lines[4])
-            _check_ids(task, surface.task_id, trace.task_id, schema.task_id, replay.task_id)
-            found.append(decide(task, surface, trace, schema, replay))
+            rows = [decode_line(line) for line in lines]
+            _check_ids([row["task_id"] for row in rows])
+            found.append(decide(*rows))
     return found
 
 
-def _check_ids(task: Task, *others: str) -> None:
-    if any(other != task.task_id for other in others):
-        columns = {name: [TaskId(one)] for name, one in zip(_READ, (task.task_id, *others), strict=True)}
-        raise_all(StageError, disagreements(columns))
+def _check_ids(ids: list[str]) -> None:
+    if len(set(ids)) != 1:
+        raise_all(StageError, disagreements({name: [one] for name, one in zip(_READ, ids, strict=True)}))
 
 
 def _row_batches(session: Session, tier: Tier) -> Iterator[list[BenchmarkRow]]:

@@ -5,8 +5,6 @@ private descriptors before pack code runs, and the pack's own input is empty and
 """
 
 # pathlib and what it imports would make every fork dearer.
-# ruff: noqa: PTH120
-
 from __future__ import annotations
 
 import gc

@@ -6,8 +6,6 @@ answers no. Runs in the world before pack code: standard library only.
 """
 
 # pathlib and what it imports would make every fork dearer.
-# ruff: noqa: PTH112
-
 from __future__ import annotations
 
 import ctypes

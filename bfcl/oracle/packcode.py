@@ -5,8 +5,6 @@ that the pack's helpers may import them.
 """
 
 # pathlib and what it imports would make every fork dearer.
-# ruff: noqa: PTH119, PTH120
-
 from __future__ import annotations
 
 import importlib.util

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +19,10 @@ from bfcl.records.task import Task
 from bfcl.records.template import Template
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
-from bfcl.records.verdict import ReplayVerdict, SchemaVerdict, ToolResult
+from bfcl.records.verdict import ReplayVerdict, ToolResult
 from bfcl.stages.arguments import required_parameters
 from bfcl.tables.benchmark import BenchmarkRow, ExpectedCall, Message, WireCall
+from bfcl.tables.codec import Row
 
 SURFACE_GATE: Final = "deterministic_guards"
 ORDERING: Final = "raw_order"
@@ -144,19 +146,23 @@ def gold_ineligibility_reasons(tier: Tier, lineage_policy: str) -> tuple[str, ..
 # --- Decisions ----------------------------------------------------------------------------------------------------
 
 
-def decide(task: Task, surface: Surface, trace: Trace, schema: SchemaVerdict, replay: ReplayVerdict) -> Decision:
-    """Gather one task's verdicts. The five records must be of one task: see `disagreements`."""
+def decide(task: Row, surface: Row, trace: Row, schema: Row, replay: Row) -> Decision:
+    """Gather one task's verdicts from its rows in the five tables, which must be of one task: see `disagreements`.
+
+    Rows and not records, since of a hundred thousand conversations only these columns are read here.
+    """
+    violations = surface["guard_violations"]
     return Decision(
-        task_id=task.task_id,
-        template_id=task.template_id,
-        turn_policy=task.turn_policy,
-        canonical=task.variant_index == 0,
-        has_distractor=not set(task.tools_present) <= set(task.required_tools),
-        guards=tuple(dict.fromkeys(violation.guard for violation in surface.guard_violations)),
-        trace_drop_reason=trace.drop_reason,
-        schema_valid=schema.valid,
-        replay_valid=replay.valid,
-        replay_reason=replay.reason,
+        task_id=task["task_id"],
+        template_id=task["template_id"],
+        turn_policy=task["turn_policy"],
+        canonical=task["variant_index"] == 0,
+        has_distractor=not set(task["tools_present"]) <= set(task["required_tools"]),
+        guards=() if violations == "[]" else tuple(dict.fromkeys(one["guard"] for one in json.loads(violations))),
+        trace_drop_reason=trace["drop_reason"],
+        schema_valid=schema["valid"],
+        replay_valid=replay["valid"],
+        replay_reason=replay["reason"],
     )
 
 

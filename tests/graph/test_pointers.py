@@ -75,10 +75,12 @@ def test_pointer_is_checked_against_the_entry_it_names() -> None:
 def test_any_bytes_are_a_pointer_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
     path.write_bytes(data)
+    refused = []
     try:
         assert isinstance(read_pointer(path), Pointer)
     except DriftError as error:
-        assert error.problems[0].code == "build_cache_tampered"
+        refused = [problem.code for problem in error.problems]
+    assert refused in ([], ["build_cache_tampered"])
     read_publication(path)
 
 
@@ -99,12 +101,13 @@ def test_pointer_with_any_byte_changed_is_refused(tmp_path: Path) -> None:
     genuine = path.read_bytes()
     for at in range(len(genuine)):
         path.write_bytes(genuine[:at] + bytes([genuine[at] ^ 1]) + genuine[at + 1 :])
+        refused, read = [], None
         try:
             read = read_pointer(path)
         except DriftError as error:
-            assert error.problems[0].subject == "build/refs/0123/render.json"
-        else:
-            assert read == POINTER, "only white space may change unseen"
+            refused = [problem.subject for problem in error.problems]
+        # White space alone may change unseen.
+        assert read == POINTER or refused == ["build/refs/0123/render.json"]
 
 
 @pytest.mark.parametrize(("field", "value"), [("fp", B), ("digest", B), ("rows", 8), ("label", "kiln/2")])

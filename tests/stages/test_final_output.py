@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from bfcl.stages.final_output import (
     tally,
 )
 from bfcl.tables.benchmark import BenchmarkRow
+from bfcl.tables.codec import replay_row, schema_row, surface_row, task_row, trace_row
 from tests.release.samples import (
     READ,
     SET,
@@ -45,6 +47,10 @@ from tests.release.samples import (
 )
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
+
+
+def decided(task: Any, surface: Any, trace: Any, schema: Any, replay: Any) -> Decision:
+    return decide(task_row(task), surface_row(surface), trace_row(trace), schema_row(schema), replay_row(replay))
 
 
 def test_row_carries_every_column_in_order_with_pinned_content() -> None:
@@ -234,7 +240,7 @@ def test_row_of_records_that_do_not_belong_together_is_a_bug(make: Callable[[], 
 def test_decide_gathers_the_verdicts_of_a_task() -> None:
     one = task()
     broken = [Violation(guard="must_omit", key="slot", value=name) for name in ("bar", "valve")]
-    assert decide(one, surface(one, broken), trace(one), schema(one), replay(one, "assertion_failed")) == Decision(
+    assert decided(one, surface(one, broken), trace(one), schema(one), replay(one, "assertion_failed")) == Decision(
         task_id=one.task_id,
         template_id=one.template_id,
         turn_policy="confirmation",
@@ -247,7 +253,7 @@ def test_decide_gathers_the_verdicts_of_a_task() -> None:
         replay_reason="assertion_failed",
     )
     narrow = dataclasses.replace(one, tools_present=one.required_tools, variant_index=1)
-    made = decide(narrow, surface(one), trace(one), schema(one), replay(one))
+    made = decided(narrow, surface(one), trace(one), schema(one), replay(one))
     assert (made.has_distractor, made.canonical) == (False, False)
 
 

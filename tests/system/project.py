@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,6 +77,11 @@ class Project:
     def run_dir(self) -> Path:
         return self.build / "runs" / "trial"
 
+    @property
+    def temporary(self) -> Path:
+        """Where its runs put their temporary files, beside the project."""
+        return self.root.with_name(f"{self.root.name}.tmp")
+
     # --- commands ---
 
     def command(self, *arguments: str) -> list[str]:
@@ -83,8 +89,15 @@ class Project:
 
     def environment(self, **variables: str) -> dict[str, str]:
         """A small one, so that nothing of the test's own environment decides a result."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-        return {**kept, "PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8", **variables}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self.temporary.mkdir(exist_ok=True)
+        return {
+            **kept,
+            "PYTHONPATH": str(REPOSITORY),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(self.temporary),
+            **variables,
+        }
 
     def doit(
         self,
@@ -227,8 +240,9 @@ class Running:
     def end(self) -> Ended:
         """Wait for the end of doit and of every process it had when it was signalled."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
-        # An orphan ends when it notices; the poll below has no deadline but the test's own.
+        patience = time.monotonic() + PATIENCE_S
         while any(alive(pid) for pid in self.workers):
+            assert time.monotonic() < patience, "processes of the run outlived it"
             os.sched_yield()
         return Ended(self.process.returncode, out, err)
 

@@ -157,6 +157,11 @@ def test_edited_fixture_row_recomputes_what_binds_its_collection(tmp_path: Path)
     assert len(project.rows()) == len({row["task_id"] for row in project.rows()}) == 10
 
 
+def test_finished_run_leaves_no_temporary_file(original: Project) -> None:
+    assert original.leftovers() == []
+    assert list(original.temporary.iterdir()) == []
+
+
 def test_six_stage_tables_carry_the_same_tasks_in_the_same_order(original: Project) -> None:
     ids = [[row["task_id"] for row in original.rows(name)] for name in TABLES]
     assert len(ids[0]) == 10

@@ -184,6 +184,22 @@ def test_config_resolves_against_the_shells_directory(built: Project) -> None:
     assert names(inner) == []
 
 
+def test_refusal_under_doits_own_threads_is_told_once(fresh: Project) -> None:
+    (fresh.pack / "tools.json").unlink()
+    ended = fresh.doit("-n", "2", "generate")
+    assert ended.status == 1
+    assert len(ended.blocks) == 1
+    assert "pack_file_missing" in ended.err
+
+
+@pytest.mark.parametrize("name", ["with space", "ünï cödé", 'a "quote"', "-dash"])
+def test_project_may_lie_anywhere(original: Project, tmp_path: Path, name: str) -> None:
+    moved = original.copy(tmp_path / name)
+    moved.append(moved.pack / "README.md", "Changed.\n")
+    ended = moved.generate()
+    assert ended.last_line == str(moved.run_dir / "benchmark.parquet")
+
+
 def test_unknown_task_is_an_unusable_command_line(original: Project) -> None:
     ended = original.doit("generrate")
     assert ended.status == 3

@@ -87,6 +87,7 @@ def test_interrupt_keeps_finished_shards_and_leaves_no_manifest_and_no_process(f
     assert ended.status != 0
     assert fresh.published() == []
     assert fresh.leftovers() == []
+    assert list(fresh.temporary.iterdir()) == []
     fresh.generate()
     again = {name.partition(":")[0] for name in fresh.shards("computed")}
     assert again.isdisjoint({"expand", "state_machine", "render"})
@@ -137,6 +138,27 @@ def test_pack_edited_during_the_run_is_drift_and_publishes_nothing(fresh: Projec
     assert "README.md" in ended.err
     assert fresh.published() == []
     assert fresh.leftovers() == []
+    fresh.generate()
+
+
+def test_file_added_to_the_pack_during_the_run_is_drift(fresh: Project) -> None:
+    running = stopped(fresh, lambda project: logged(project, "expand"))
+    (fresh.pack / "late.txt").write_text("new\n")
+    running.signal(signal.SIGCONT)
+    ended = running.end()
+    assert ended.status == 1
+    assert "pack_drift" in ended.err
+    assert "late.txt" in ended.err
+    assert fresh.published() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_terminated_run_leaves_no_manifest_and_no_process(fresh: Project, number: int) -> None:
+    running = fresh.start("generate")
+    assert running.until(logged(fresh, "render"))
+    running.signal(number)
+    assert running.end().status != 0
+    assert fresh.published() == []
     fresh.generate()
 
 
