@@ -34,24 +34,27 @@ class Shown:
 
 
 def play(bench: Bench, representatives: Sequence[Representative]) -> list[Shown]:
-    """Replay every representative twice and try the candidates that leave its work undone; one request each.
+    """Replay every representative twice and try the candidates that leave its work undone, all in one request.
 
+    The trials are further runs of the same episodes: a process of their own would cost more than they do.
     Raises: OracleError if no episode can run at all.
     """
     pack, oracle = bench.subject.pack, bench.subject.oracle
     expected = [episode(each.task, each.trace, bench.wording.language) for each in representatives]
     undone = [trials(one, bench.catalog, pack.manifest.confirmation) for one in expected]
-    replayed = oracle.replay(expected) if expected else []
+    episodes = [
+        dataclasses.replace(one, also=tuple(trial.calls for trial in several))
+        for one, several in zip(expected, undone, strict=True)
+    ]
+    replayed = oracle.replay(episodes) if episodes else []
     suspects = oracle.suspects() if any(pair.a != pair.b for pair in replayed) else ()
-    wanted = [trial.episode for several in undone for trial in several]
-    results = iter(oracle.run(wanted) if wanted else [])
     return [
         Shown(
             representative=each,
             template=pack.templates[each.index],
             replayed=pair,
             judged=judge(each.task, each.trace, each.schema, pair, suspects),
-            tried=tuple((trial, next(results)) for trial in several),
+            tried=tuple(zip(several, pair.a.also, strict=False)),
         )
         for each, pair, several in zip(representatives, replayed, undone, strict=True)
     ]

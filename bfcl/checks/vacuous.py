@@ -18,17 +18,17 @@ UNTOUCHED: Final = "expected calls change nothing"
 
 
 class Trial(NamedTuple):
-    """An episode of a candidate that leaves the work undone; `what` completes "a candidate that ..."."""
+    """The calls of a candidate that leaves the work undone; `what` completes "a candidate that ..."."""
 
     what: str
-    episode: Episode
+    calls: tuple[PlannedCall, ...]
 
 
 Tried: TypeAlias = tuple[Trial, EpisodeResult]
 
 
 def trials(expected: Episode, tools: Mapping[str, Tool], confirmation: Confirmation) -> list[Trial]:
-    """The undone episodes of a task; none where no call is expected.
+    """The undone versions of a task's calls; none where no call is expected.
 
     First the one without calls. Where the task would change state, a second one makes the same calls but none that
     takes effect: gated ones unconfirmed, other mutating ones left out. Both end on the untouched reset state; the
@@ -36,11 +36,10 @@ def trials(expected: Episode, tools: Mapping[str, Tool], confirmation: Confirmat
     """
     if not expected.calls:
         return []
-    idle = Trial(IDLE, dataclasses.replace(expected, calls=(), observe="final"))
     held_back = _without_effect(expected.calls, tools, confirmation)
     if not held_back or held_back == expected.calls:
-        return [idle]
-    return [idle, Trial(HELD_BACK, dataclasses.replace(expected, calls=held_back, observe="final"))]
+        return [Trial(IDLE, ())]
+    return [Trial(IDLE, ()), Trial(HELD_BACK, held_back)]
 
 
 def _without_effect(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from bfcl.canonical import canonical_json, canonical_text
+from bfcl.canonical import Json, canonical_json, canonical_text
 from bfcl.oracle import deadlines, wire
-from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Episode, EpisodeResult
+from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Episode, EpisodeResult, PlannedCall
 from bfcl.oracle.scratch import CALL
 from bfcl.records.verdict import AssertionOutcome
 
@@ -23,21 +24,25 @@ def request_of(episode: Episode) -> bytes:
             "kind": "episode",
             "task_id": episode.task_id,
             "seed": episode.seed,
-            "calls": [
-                (
-                    call.tool,
-                    call.turn_index,
-                    canonical_text(call.arguments),
-                    {name: (source.call, source.path) for name, source in call.from_results.items()},
-                )
-                for call in episode.calls
-            ],
+            "calls": _calls(episode.calls),
             "assertions": episode.assertions,
             "task": None if episode.task is None else canonical_text(episode.task),
             "observe": episode.observe,
-            "twice": episode.twice,
+            "also": [_calls(calls) for calls in episode.also],
         }
     )
+
+
+def _calls(calls: Sequence[PlannedCall]) -> Json:
+    return [
+        (
+            call.tool,
+            call.turn_index,
+            canonical_text(call.arguments),
+            {name: (source.call, source.path) for name, source in call.from_results.items()},
+        )
+        for call in calls
+    ]
 
 
 def breakdown_answer(breakdown: Mapping[str, Any]) -> bytes:
@@ -48,20 +53,20 @@ def breakdown_answer(breakdown: Mapping[str, Any]) -> bytes:
 def result_of(episode: Episode, answer: bytes) -> EpisodeResult:
     """The result an answer holds. An answer that is none, say a forged one, reads as a crash."""
     try:
-        passes: list[list[tuple[bytes, str]]] = [[]]
+        runs: list[list[tuple[bytes, str]]] = [[]]
         for kind, text in wire.records(answer):
-            if kind == wire.AGAIN:
-                passes.append([])
+            if kind == wire.ALSO:
+                runs.append([])
             else:
-                passes[-1].append((kind, text.decode()))
-        again = _pass_of(episode, passes[1], None) if len(passes) > 1 else None
-        return _pass_of(episode, passes[0], again)
+                runs[-1].append((kind, text.decode()))
+        also = tuple(_run_of(calls, records) for calls, records in zip(episode.also, runs[1:], strict=False))
+        return replace(_run_of(episode.calls, runs[0]), also=also)
     except (ValueError, KeyError, TypeError):
         garbled = deadlines.breakdown("worker_crashed", "the process left an answer that cannot be read", CALL)
         return EpisodeResult(results=(), arguments=(), states=(), assertions=(), breakdown=Breakdown(**garbled))
 
 
-def _pass_of(episode: Episode, records: Sequence[tuple[bytes, str]], again: EpisodeResult | None) -> EpisodeResult:
+def _run_of(calls: Sequence[PlannedCall], records: Sequence[tuple[bytes, str]]) -> EpisodeResult:
     results: list[str] = []
     arguments: list[str] = []
     states: list[str] = []
@@ -69,7 +74,7 @@ def _pass_of(episode: Episode, records: Sequence[tuple[bytes, str]], again: Epis
     breakdown, filled = None, None
     for kind, text in records:
         if kind == wire.RESULT:
-            planned = episode.calls[len(results)].arguments if len(results) < len(episode.calls) else {}
+            planned = calls[len(results)].arguments if len(results) < len(calls) else {}
             arguments.append(canonical_text(planned) if filled is None else filled)
             results.append(text)
             filled = None
@@ -92,7 +97,6 @@ def _pass_of(episode: Episode, records: Sequence[tuple[bytes, str]], again: Epis
         states=tuple(states),
         assertions=tuple(assertions),
         breakdown=breakdown,
-        again=again,
     )
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfcl.oracle.scratch import ASSERTION, CALL, DONE, IMPORT, NO_INDEX, PHASES, RESET, STATE, Scratch
+from bfcl.oracle.scratch import ASSERTION, CALL, DONE, IMPORT, NO_INDEX, PHASES, RESET, RUN_SPAN, STATE, Scratch
 
 LEAVING_S = 1.0
 """How long a process may take to go away once its answer is whole."""
@@ -83,9 +83,7 @@ def _item(request: Mapping[str, Any], key: str, index: int) -> str:
 
 def late(scratch: Scratch, limits: Limits, request: Mapping[str, Any]) -> dict[str, Any]:
     """The breakdown of an episode stopped at a deadline."""
-    started, phase, index = scratch.note()
-    what = subject(phase, index, request)
-    call_index = index if phase in (CALL, STATE) and index != NO_INDEX else None
+    started, phase, what, call_index = _noted(scratch, request)
     if phase in _CODES and (_ticks() - started) / 1e9 >= limits.of(phase):
         message = f"{what} did not return within {limits.of(phase):g} s"
         return breakdown(_CODES[phase], message, phase, call_index=call_index)
@@ -95,10 +93,20 @@ def late(scratch: Scratch, limits: Limits, request: Mapping[str, Any]) -> dict[s
 
 def crashed(scratch: Scratch, status: int | None, request: Mapping[str, Any]) -> dict[str, Any]:
     """The breakdown of an episode whose process went away. `status` is an exit code, negative for a signal."""
-    _, phase, index = scratch.note()
-    what = subject(phase, index, request)
-    call_index = index if phase in (CALL, STATE) and index != NO_INDEX else None
+    _, phase, what, call_index = _noted(scratch, request)
     return breakdown("worker_crashed", f"the process {ending(status)} in {what}", phase, call_index=call_index)
+
+
+def _noted(scratch: Scratch, request: Mapping[str, Any]) -> tuple[int, int, str, int | None]:
+    """Since when an episode is in which phase, what it is doing, and with which call of its run."""
+    started, phase, noted = scratch.note()
+    number = max(0, (noted + 1) // RUN_SPAN)
+    index = noted - number * RUN_SPAN
+    further = request.get("also", ())
+    if 0 < number <= len(further):
+        request = {**request, "calls": further[number - 1]}
+    call_index = index if phase in (CALL, STATE) and index != NO_INDEX else None
+    return started, phase, subject(phase, index, request), call_index
 
 
 def ending(status: int | None) -> str:

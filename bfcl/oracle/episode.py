@@ -15,7 +15,7 @@ from bfcl.oracle.ambient import Guard
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.exact import NotJson, decode, exact_json
 from bfcl.oracle.packcode import Locator
-from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, STATE, Scratch, TooLarge
+from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, RUN_SPAN, STATE, Scratch, TooLarge
 
 
 class RunContext:
@@ -71,35 +71,36 @@ class Stage:
 def perform(stage: Stage, request: Mapping[str, Any]) -> None:
     """Run an episode to its end or its breakdown, leaving the answer in the scratch memory."""
     fixtures = stage.fixtures
-    for passed in range(2 if request["twice"] else 1):
-        if passed:
-            stage.scratch.append(wire.AGAIN, b"")
+    for number, calls in enumerate([request["calls"], *request["also"]]):
+        if number:
+            stage.scratch.append(wire.ALSO, b"")
             fixtures = None if stage.fixtures_text is None else decode(stage.fixtures_text)
-        if not _pass(stage, request, fixtures):
+        if not _run(stage, {**request, "calls": calls}, number, fixtures):
             break
     stage.scratch.finish()
 
 
-def _pass(stage: Stage, request: Mapping[str, Any], fixtures: Any) -> bool:
+def _run(stage: Stage, request: Mapping[str, Any], number: int, fixtures: Any) -> bool:
     try:
-        _Pass(stage, request).run(fixtures)
+        _Run(stage, request, number).play(fixtures)
     except Broken as broken:
         stage.scratch.append(wire.BREAKDOWN, exact_json(broken.breakdown))
         return False
     return True
 
 
-class _Pass:
-    """One pass over an episode."""
+class _Run:
+    """One run of an episode from reset to assertions; `number` 0 is the episode's own, others are further ones."""
 
-    def __init__(self, stage: Stage, request: Mapping[str, Any]) -> None:
+    def __init__(self, stage: Stage, request: Mapping[str, Any], number: int) -> None:
         self._stage, self._request = stage, request
         self._backend: Any = stage.backend
         self._results: list[bytes] = []
         self._trace: list[str] = []
         self._state = b""
+        self._noted = number * RUN_SPAN
 
-    def run(self, fixtures: Any) -> None:
+    def play(self, fixtures: Any) -> None:
         stage, request = self._stage, self._request
         context = self._context(stage.limits.reset, 0)
         self._guarded(RESET, NO_INDEX, "reset_raised", lambda: self._backend.reset(ctx=context, fixtures=fixtures))
@@ -121,7 +122,7 @@ class _Pass:
     def _guarded(self, phase: int, index: int, code: str, act: Callable[[], Any]) -> Any:
         """What pack code returned. Raises Broken where it raised, or reached outside its episode."""
         stage = self._stage
-        stage.scratch.enter(phase, index)
+        stage.scratch.enter(phase, index + self._noted)
         try:
             value = act()
         except BaseException as error:  # noqa: BLE001 - pack code may raise anything, SystemExit included
@@ -201,7 +202,7 @@ class _Pass:
         state, task = self._state.decode(), self._request["task"]
         context = self._context(self._stage.limits.assertion, 0)
         for index, name in enumerate(names):
-            self._stage.scratch.enter(ASSERTION, index)
+            self._stage.scratch.enter(ASSERTION, index + self._noted)
             status, detail = self._outcome(name, trace, state, task, context)
             self._check_ambient(ASSERTION, index)
             self._append(wire.ASSERTION, exact_json([name, status, detail]), ASSERTION, index)

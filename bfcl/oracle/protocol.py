@@ -33,8 +33,9 @@ class Episode:
     """Reset, calls in order, state, assertions: one process owns it from first to last.
 
     `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
-    call (probes). Assertions named in `assertions` run after the last call and see `task`. With `twice` the same
-    process runs the whole episode again from `reset`: what leaks through it shows in `EpisodeResult.again` (check D1).
+    call (probes). Assertions named in `assertions` run after the last call and see `task`. `also`
+    lists further runs of calls: each follows in the same process from `reset` to assertions, for the price of its calls
+    alone. What leaks through `reset` shows when the episode's own calls are repeated there.
     """
 
     task_id: str
@@ -43,7 +44,7 @@ class Episode:
     assertions: tuple[str, ...] = ()
     task: Mapping[str, Json] | None = None
     observe: Literal["final", "each"] = "final"
-    twice: bool = False
+    also: tuple[tuple[PlannedCall, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +78,8 @@ class EpisodeResult:
     states: tuple[str, ...]
     assertions: tuple[AssertionOutcome, ...]
     breakdown: Breakdown | None = None
-    again: EpisodeResult | None = None
-    """The second pass of an episode with `twice`; None otherwise, and where the first pass broke."""
+    also: tuple[EpisodeResult, ...] = ()
+    """The further runs of `Episode.also`, in order, up to the first that broke; none where the episode itself broke."""
 
 
 class Replayed(NamedTuple):

@@ -18,6 +18,8 @@ from bfcl.oracle import wire
 PHASES = ("import", "reset", "call", "state", "assertion", "done")
 IMPORT, RESET, CALL, STATE, ASSERTION, DONE = range(6)
 NO_INDEX = -1
+RUN_SPAN = 1 << 20
+"""Indexes of an episode's n-th further run start at n times this."""
 
 _JOURNAL = 64
 _RESERVE = 65_536

@@ -26,8 +26,8 @@ STATE = b"s"
 ASSERTION = b"a"
 BREAKDOWN = b"b"
 DESCRIPTION = b"d"
-AGAIN = b"2"
-"""What follows belongs to the second pass of the episode."""
+ALSO = b"2"
+"""What follows belongs to the next further run of the episode."""
 
 
 class Closed(Exception):

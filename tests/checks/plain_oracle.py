@@ -5,6 +5,7 @@ World B differs from world A in the module name the pack's code sees (`__name__`
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import traceback
@@ -81,6 +82,13 @@ class PlainOracle:
         return names, None
 
     def _play(self, episode: Episode, world: str) -> EpisodeResult:
+        result = self._played(episode, world)
+        if not episode.also or result.breakdown is not None:
+            return result
+        further = [dataclasses.replace(episode, calls=calls, also=()) for calls in episode.also]
+        return dataclasses.replace(result, also=tuple(self._played(one, world) for one in further))
+
+    def _played(self, episode: Episode, world: str) -> EpisodeResult:
         backend, broken = self._imported("backend", world)
         if backend is None:
             raise OracleError(Problem(code="backend_import_failed", message=str(broken)))

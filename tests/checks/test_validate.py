@@ -11,7 +11,7 @@ import pytest
 from bfcl.checks.report import report
 from bfcl.checks.validate import CHECKS, validate_pack
 from bfcl.errors import OracleError, PackError, Problem
-from bfcl.oracle.protocol import Episode, EpisodeResult
+from bfcl.oracle.protocol import Episode, EpisodeResult, Replayed
 from tests.checks.judged import judge
 from tests.checks.plain_oracle import PlainOracle
 from tests.packs import Draft, Edit, append, drop, drop_template, put, put_template
@@ -88,6 +88,9 @@ def test_validate_pack_reports_loading_warnings_under_the_check_of_their_file(tm
 
 class _Unreachable(PlainOracle):
     def run(self, episodes: list[Episode]) -> list[EpisodeResult]:  # type: ignore[override]
+        raise OracleError(Problem(code="worker_crashed", message="the world ended twice"))
+
+    def replay(self, episodes: list[Episode]) -> list[Replayed]:  # type: ignore[override]
         raise OracleError(Problem(code="worker_crashed", message="the world ended twice"))
 
 

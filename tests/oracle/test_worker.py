@@ -259,7 +259,7 @@ def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):
     assert [result.breakdown for result in oracle.run([plan(call("echo"))] * 3)] == [None] * 3
 
 
-def test_twice_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):
+def test_further_run_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):
     oracle = packs.oracle(
         """
         COUNT = 0
@@ -272,15 +272,15 @@ def test_twice_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):
         def get_state(): return {"count": COUNT}
         """
     )
-    first, second = oracle.run([plan(call("next"), twice=True), plan(call("next"))])
+    first, second = oracle.run([plan(call("next"), also=((call("next"),),)), plan(call("next"))])
     assert first.results == ('{"count":1}',)
-    assert first.again is not None
-    assert (first.again.results, first.again.states) == (('{"count":2}',), ('{"count":2}',))
+    (again,) = first.also
+    assert (again.results, again.states) == (('{"count":2}',), ('{"count":2}',))
     assert second.results == ('{"count":1}',)
-    assert second.again is None
+    assert second.also == ()
 
 
-def test_twice_hands_reset_fresh_fixtures(packs):
+def test_further_run_hands_reset_fresh_fixtures(packs):
     oracle = packs.oracle(
         """
         ROWS = None
@@ -294,9 +294,9 @@ def test_twice_hands_reset_fresh_fixtures(packs):
         """,
         fixtures='{"rows":[]}',
     )
-    (result,) = oracle.run([plan(twice=True)])
-    assert result.again is not None
-    assert result.states == result.again.states == ('{"rows":[1]}',)
+    (result,) = oracle.run([plan(also=((),))])
+    (again,) = result.also
+    assert result.states == again.states == ('{"rows":[1]}',)
 
 
 def test_describe_tells_callables_tools_and_assertions(packs):

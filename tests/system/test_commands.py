@@ -192,7 +192,7 @@ def test_refusal_under_doits_own_threads_is_told_once(fresh: Project) -> None:
     assert "pack_file_missing" in ended.err
 
 
-@pytest.mark.parametrize("name", ["with space", "ünï cödé", 'a "quote"', "-dash"])
+@pytest.mark.parametrize("name", ['ünï "cödé" x', "-dash"])
 def test_project_may_lie_anywhere(original: Project, tmp_path: Path, name: str) -> None:
     moved = original.copy(tmp_path / name)
     moved.append(moved.pack / "README.md", "Changed.\n")
