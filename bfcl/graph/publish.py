@@ -25,7 +25,7 @@ from bfcl.tables.benchmark import (
     BenchmarkWriter,
     Comparison,
     compare_selection,
-    encode_row,
+    read_rows,
     schema_problem,
 )
 
@@ -91,39 +91,41 @@ def publish(run_dir: Path, request: ReleaseRequest, step: Step = lambda _: None)
     return tables
 
 
-def stage_release(directory: Path, plan: PublicationPlan, batches: Iterable[Sequence[BenchmarkRow]]) -> StagedTables:
-    """Write both tables into `directory` and read them back. `batches` yields the raw rows in plan order.
+def stage_release(
+    directory: Path, batches: Iterable[Sequence[BenchmarkRow]], plan: Callable[[], PublicationPlan]
+) -> StagedTables:
+    """Write both tables into `directory` and read them back.
 
-    Raises: StageError `storage_failed` on a full disk; what `verify_staged` raises.
+    `batches` yields the raw rows and is read once; `plan` is asked when they are written, so that whoever makes the
+    rows may decide on them in the same pass. Raises: StageError `storage_failed` on a full disk; what `plan` and
+    `verify_staged` raise.
     """
     raw_path, published_path = directory / RAW_FILE, directory / PUBLISHED_FILE
-    if plan.published == plan.raw:
-        with BenchmarkWriter(raw_path) as raw:
-            for batch in batches:
-                raw.write(batch)
-            tables = StagedTables(info := raw.close(), info)
+    with BenchmarkWriter(raw_path) as raw:
+        for batch in batches:
+            raw.write(batch)
+        raw_info = raw.close()
+    planned = plan()
+    if planned.published == planned.raw:
         # The same rows give the same bytes, so they are not encoded twice.
         with storage(published_path):
             shutil.copyfile(raw_path, published_path)
             published_path.chmod(0o644)
             sync_file(published_path)
+        tables = StagedTables(raw_info, raw_info)
     else:
-        tables = _write_both(raw_path, published_path, plan, batches)
-    verify_staged(directory, plan, tables)
+        tables = StagedTables(raw_info, _write_published(raw_path, published_path, planned))
+    verify_staged(directory, planned, tables)
     return tables
 
 
-def _write_both(
-    raw_path: Path, published_path: Path, plan: PublicationPlan, batches: Iterable[Sequence[BenchmarkRow]]
-) -> StagedTables:
+def _write_published(raw_path: Path, published_path: Path, plan: PublicationPlan) -> BenchmarkInfo:
     wanted = set(plan.published)
-    with BenchmarkWriter(raw_path) as raw, BenchmarkWriter(published_path) as published:
-        for batch in batches:
-            lines = [encode_row(row) for row in batch]
-            kept = [index for index, row in enumerate(batch) if row["task_id"] in wanted]
-            raw.write(batch, lines)
-            published.write([batch[index] for index in kept], [lines[index] for index in kept])
-        return StagedTables(raw.close(), published.close())
+    with BenchmarkWriter(published_path) as published:
+        for row in read_rows(raw_path):
+            if row["task_id"] in wanted:
+                published.write([row])
+        return published.close()
 
 
 def verify_staged(directory: Path, plan: PublicationPlan, tables: StagedTables) -> None:

@@ -5,6 +5,7 @@ The Gold verdict lives here and nowhere else: it is computed in this process and
 
 from __future__ import annotations
 
+import gc
 import threading
 from functools import cached_property
 
@@ -212,6 +213,9 @@ def open_session(opening: Opening, variables: Variables) -> Session:
     """
     invocation = opening.invocation
     loaded = load_config(invocation.config_path, project=invocation.project, command=opening.command)
+    # Everything so far stays to the end, and rows are trees without cycles: looking for garbage often finds none.
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
     session = Session(opening, variables, loaded)
     try:
         session.lock()

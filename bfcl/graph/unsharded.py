@@ -95,11 +95,11 @@ def run_final_output(session: Session, stage: Stage) -> None:
     entry = None if session.variables.rebuild else session.store.find(key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
-        decisions = _decisions(session)
-        plan = publication_plan(decisions)
+        decisions: list[Decision] = []
         with session.store.building(key) as directory:
-            tables = stage_release(directory, plan, _row_batches(session, tier))
-            _write_summary(directory, decisions, plan, tables)
+            batches = _row_batches(session, tier, decisions)
+            tables = stage_release(directory, batches, lambda: publication_plan(decisions))
+            _write_summary(directory, decisions, publication_plan(decisions), tables)
     _finish(session, stage, key.fp)
 
 
@@ -128,31 +128,32 @@ def _batches(session: Session) -> Iterator[tuple[list[bytes], ...]]:
     return zip(*(reader.batches(BATCH) for reader in readers), strict=True)
 
 
-def _decisions(session: Session) -> list[Decision]:
-    found: list[Decision] = []
-    for batch in _batches(session):
-        for lines in zip(*batch, strict=True):
-            rows = [decode_line(line) for line in lines]
-            _check_ids([row["task_id"] for row in rows])
-            found.append(decide(*rows))
-    return found
-
-
 def _check_ids(ids: list[str]) -> None:
     if len(set(ids)) != 1:
         raise_all(StageError, disagreements({name: [one] for name, one in zip(_READ, ids, strict=True)}))
 
 
-def _row_batches(session: Session, tier: Tier) -> Iterator[list[BenchmarkRow]]:
+def _row_batches(session: Session, tier: Tier, decisions: list[Decision]) -> Iterator[list[BenchmarkRow]]:
+    """Raw rows batch by batch; every task's decision, dropped ones included, is added to `decisions` on the way."""
     context = row_context(session.config, session.pack, tier, session.wording.system_prompt)
     for batch in _batches(session):
-        rows: list[BenchmarkRow] = []
+        published: list[BenchmarkRow] = []
         for lines in zip(*batch, strict=True):
-            replay = REPLAY_VERDICTS.decode(lines[4])
-            if replay.valid:
-                task, surface = TASKS.decode(lines[0]), SURFACES.decode(lines[1])
-                rows.append(assemble(task, surface, TRACES.decode(lines[2]), replay, context))
-        yield rows
+            task, surface, trace, _, replay = rows = [decode_line(line) for line in lines]
+            _check_ids([row["task_id"] for row in rows])
+            decision = decide(*rows)
+            decisions.append(decision)
+            if decision.replay_valid:
+                published.append(
+                    assemble(
+                        TASKS.from_row(task),
+                        SURFACES.from_row(surface),
+                        TRACES.from_row(trace),
+                        REPLAY_VERDICTS.from_row(replay),
+                        context,
+                    )
+                )
+        yield published
 
 
 def _write_summary(directory: Path, decisions: list[Decision], plan: PublicationPlan, tables: StagedTables) -> None:

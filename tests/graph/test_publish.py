@@ -192,7 +192,7 @@ def test_withdraw_removes_a_link_and_not_what_it_names(tmp_path: Path) -> None:
 
 
 def staged(tmp_path: Path, plan: PublicationPlan, batches: Sequence[Sequence[BenchmarkRow]]) -> StagedTables:
-    return stage_release(tmp_path, plan, batches)
+    return stage_release(tmp_path, batches, lambda: plan)
 
 
 def plan(raw: Sequence[int], kept: Sequence[int]) -> PublicationPlan:
@@ -257,7 +257,7 @@ def test_publish_leaves_nothing_when_the_rows_cannot_be_made(tmp_path: Path) -> 
         raise StageError(problem)
 
     made = request(tmp_path / "demo", decisions(5))
-    made = dataclasses.replace(made, fill=lambda staging: stage_release(staging, made.plan, broken()))
+    made = dataclasses.replace(made, fill=lambda staging: stage_release(staging, broken(), lambda: made.plan))
     with pytest.raises(StageError) as caught:
         publish(tmp_path / "demo", made)
     assert caught.value.problems == (problem,)
@@ -268,7 +268,7 @@ def test_publish_refuses_copied_tables_that_are_not_what_was_written(tmp_path: P
     stored, run_dir = tmp_path / "stored", tmp_path / "demo"
     stored.mkdir()
     made = request(run_dir, decisions(3))
-    tables = stage_release(stored, made.plan, [rows(3)])
+    tables = stage_release(stored, [rows(3)], lambda: made.plan)
     (stored / "benchmark.parquet").write_bytes(b"another file")
 
     def copy(staging: Path) -> StagedTables:

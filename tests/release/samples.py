@@ -310,7 +310,7 @@ def request(run_dir: Path, made: Sequence[Decision], *, batch: int = 2) -> Relea
     cut = [raw[start : start + batch] for start in range(0, len(raw), batch)]
     return ReleaseRequest(
         plan=plan,
-        fill=lambda staging: stage_release(staging, plan, cut),
+        fill=lambda staging: stage_release(staging, cut, lambda: plan),
         recheck=lambda: None,
         manifest=lambda tables: readable_json(run_manifest(inputs(run_dir, made, tables, artifacts))),
     )
