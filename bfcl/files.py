@@ -86,20 +86,25 @@ def sync_tree(path: Path) -> None:
 
 def write_plain(path: Path, data: bytes) -> None:
     """Create `path` with mode 0644 under any umask; whoever makes it count syncs it first (`sync_tree`)."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    with os.fdopen(descriptor, "wb") as stream:
-        os.fchmod(stream.fileno(), 0o644)
-        stream.write(data)
+    with storage(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        with os.fdopen(descriptor, "wb") as stream:
+            os.fchmod(stream.fileno(), 0o644)
+            stream.write(data)
 
 
-def write_synced(path: Path, data: bytes) -> None:
-    """Create `path` with mode 0644 under any umask and fsync its bytes; the caller renames its directory."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    with os.fdopen(descriptor, "wb") as stream:
-        os.fchmod(stream.fileno(), 0o644)
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+def write_synced(path: Path, data: bytes, *, shown: Path | None = None) -> None:
+    """Create `path` with mode 0644 under any umask and fsync its bytes; the caller renames its directory.
+
+    Raises: StageError `storage_failed` naming `shown`, the file it will become, if that has another name.
+    """
+    with storage(shown or path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        with os.fdopen(descriptor, "wb") as stream:
+            os.fchmod(stream.fileno(), 0o644)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -108,7 +113,7 @@ def write_atomic(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
-            write_synced(temporary, data)
+            write_synced(temporary, data, shown=path)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -130,24 +135,39 @@ class Lock:
         """Take the lock or raise DriftError `run_locked` at once, naming the holder's PID."""
         import fcntl
 
-        with storage(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(descriptor, 64).decode("ascii", "replace").strip()
+        while True:
+            with storage(self.path):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                with storage(self.path):
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if self._is_at_path(descriptor):
+                        os.ftruncate(descriptor, 0)
+                        os.write(descriptor, f"{os.getpid()}\n".encode())
+                        self._descriptor = descriptor
+                        return
+            except BlockingIOError:
+                holder = os.read(descriptor, 64).decode("ascii", "replace").strip()
+                os.close(descriptor)
+                raise DriftError(
+                    Problem(
+                        code="run_locked",
+                        message=f"{self._busy} (process {holder or 'unknown'})",
+                        fix="wait for that process to end, or stop it",
+                    )
+                ) from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+            # Somebody deleted the file between opening and locking it: that lock would keep nobody out.
             os.close(descriptor)
-            raise DriftError(
-                Problem(
-                    code="run_locked",
-                    message=f"{self._busy} (process {holder or 'unknown'})",
-                    fix="wait for that process to end, or stop it",
-                )
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-        self._descriptor = descriptor
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), self.path.stat())
+        except FileNotFoundError:
+            return False
 
     def release(self) -> None:
         """Give the lock back; the file stays, since unlinking it would let two owners in."""

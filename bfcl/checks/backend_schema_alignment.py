@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bfcl.canonical import Json
-from bfcl.checks.findings import Findings, Subject, from_breakdown, placed, pointer_text, text_pointer
+from bfcl.checks.findings import Findings, Subject, from_breakdown, placed, text_pointer
 from bfcl.errors import did_you_mean
+from bfcl.pack.json_pointer import pointer_text
 from bfcl.pack.model import Pack
 from bfcl.pack.schema_subset import schema_problems
 from bfcl.records.tool import Tool

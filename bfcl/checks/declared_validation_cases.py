@@ -92,13 +92,23 @@ def chained(cases: Sequence[Case]) -> list[tuple[int, ...]]:
 
 
 def episode(cases: Sequence[Case], chain: Sequence[int]) -> Episode:
-    """One chain of probes as an episode, state read around every call. It is named after its first case."""
+    """One chain of probes as an episode, state read around every call.
+
+    Each call is named after its own case, `reset` after the first. Rule: pack.md §6, `ctx.task_id` of probes.
+    """
+    chained_cases = [cases[index] for index in chain]
     return Episode(
-        task_id=f"probe__{cases[chain[0]].id}",
+        task_id=_probe_id(chained_cases[0]),
         seed=SEED,
-        calls=tuple(PlannedCall(tool=cases[index].tool, arguments=cases[index].arguments) for index in chain),
+        calls=tuple(
+            PlannedCall(tool=case.tool, arguments=case.arguments, task_id=_probe_id(case)) for case in chained_cases
+        ),
         observe="each",
     )
+
+
+def _probe_id(case: Case) -> str:
+    return f"probe__{case.id}"
 
 
 def observe(pack: Pack, chains: Sequence[tuple[int, ...]], results: Sequence[EpisodeResult]) -> Observed:

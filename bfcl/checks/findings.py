@@ -12,6 +12,7 @@ from bfcl.config.model import RunConfig
 from bfcl.errors import Problem
 from bfcl.located import Pointer
 from bfcl.oracle.protocol import Breakdown, Description, Oracle
+from bfcl.pack.json_pointer import pointer_parts, pointer_text
 from bfcl.pack.model import Pack, Role
 from bfcl.records.verdict import Finding
 
@@ -31,11 +32,6 @@ class Findings(NamedTuple):
 
     failures: list[Finding]
     warnings: list[Finding]
-
-
-def pointer_text(pointer: Pointer) -> str:
-    """RFC 6901 text of a pointer; the root is the empty string."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 
 
 def placed(pack: Pack, role: Role, pointer: Pointer, finding: Finding) -> Finding:
@@ -58,7 +54,7 @@ def field_pointer(root: Json, field: str | None) -> Pointer:
 
 def text_pointer(root: Json, text: str) -> Pointer:
     """Keys and indices of an RFC 6901 pointer below `root`."""
-    return _typed(root, [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]])
+    return _typed(root, pointer_parts(text))
 
 
 def _typed(root: Json, parts: Sequence[str]) -> Pointer:

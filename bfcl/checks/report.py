@@ -11,12 +11,11 @@ from bfcl.checks.declared_validation_cases import declares_refusal
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import Problem
+from bfcl.oracle.protocol import TIMEOUTS
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import CheckResult, Finding, PackVerdict
 
 REPORT_VERSION = "1.0"
-
-_TIMEOUTS = ("tool_timeout_s", "assertion_timeout_s", "import_timeout_s", "reset_timeout_s", "episode_timeout_s")
 
 
 def report(pack: Pack, config: RunConfig, verdict: PackVerdict) -> bytes:
@@ -45,7 +44,7 @@ def config_fingerprint(config: RunConfig) -> Digest:
     Rule: generation.md §3, stage 2: clock, worker, five timeouts, seed, task_generation, surface settings, policy.
     """
     runtime = config.oracle_runtime
-    timeouts: dict[str, Json] = {name: float(getattr(runtime, name)) for name in _TIMEOUTS}
+    timeouts: dict[str, Json] = {name: float(getattr(runtime, name)) for name in TIMEOUTS}
     return sha256_json(
         {
             "clock": runtime.clock,

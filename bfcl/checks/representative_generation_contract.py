@@ -16,7 +16,7 @@ from bfcl.pack.model import Pack
 from bfcl.records.ids import TemplateId
 from bfcl.records.verdict import Finding
 from bfcl.stages.expand import budget_problems
-from bfcl.stages.render import render_language, text_problems
+from bfcl.stages.wording import render_language, text_problems
 
 
 def check(subject: Subject) -> Findings:

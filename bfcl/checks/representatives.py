@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bfcl.checks.findings import Subject, placed, template_problem
-from bfcl.config.model import RunConfig
 from bfcl.errors import BfclError, OracleError, Problem
 from bfcl.pack.model import Pack
 from bfcl.records.plan import Outline
@@ -18,12 +17,14 @@ from bfcl.records.task import Task
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Trace
 from bfcl.records.verdict import Finding, SchemaVerdict
+from bfcl.stages.bindings import Sources
 from bfcl.stages.call_plan import BINDING_FAILED
-from bfcl.stages.expand import ExpandSettings, Sources, expand_template
+from bfcl.stages.expand import ExpandSettings, expand_template, settings_of
 from bfcl.stages.expected_trace import derive_chunk
-from bfcl.stages.render import Wording, render, system_prompt, system_prompt_id
+from bfcl.stages.render import render
 from bfcl.stages.schema_validation import validate
 from bfcl.stages.state_machine import outline
+from bfcl.stages.wording import Wording, wording_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,30 +59,12 @@ class Compiled(NamedTuple):
 def bench(subject: Subject, language: str) -> Bench:
     """The stages' settings as generation will have them."""
     pack, config = subject.pack, subject.config
-    prompt = system_prompt(pack.manifest)
     return Bench(
         subject=subject,
         catalog={tool.name: tool for tool in pack.tools},
         sources=Sources(pack.tools, pack.fixtures, pack.manifest),
-        settings=_settings(pack, config),
-        wording=Wording(
-            language=language,
-            assistant_turn_templates=pack.manifest.assistant_turn_templates,
-            system_prompt=prompt,
-            system_prompt_id=system_prompt_id(prompt),
-            tool_names=tuple(tool.name for tool in pack.tools),
-            tool_names_exempt=pack.manifest.tool_names_exempt,
-            prevent_tool_name_leakage=config.surface_generation.prevent_tool_name_leakage,
-        ),
-    )
-
-
-def _settings(pack: Pack, config: RunConfig) -> ExpandSettings:
-    return ExpandSettings(
-        limit=config.task_generation.candidate_tasks_per_category,
-        seed=config.seed,
-        pack_id=pack.manifest.pack_id,
-        pack_version=pack.manifest.version,
+        settings=settings_of(config, pack.manifest),
+        wording=wording_of(pack.manifest, pack.tools, language, config.surface_generation.prevent_tool_name_leakage),
     )
 
 

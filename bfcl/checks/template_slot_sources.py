@@ -10,7 +10,7 @@ from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.slots import SlotSource, parse_source
 from bfcl.records.verdict import Finding
-from bfcl.stages.expand import Sources, slot_problems
+from bfcl.stages.bindings import Sources, slot_problems
 
 
 def check(subject: Subject) -> Findings:

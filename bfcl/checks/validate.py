@@ -23,7 +23,7 @@ from bfcl.errors import OracleError, StageError
 from bfcl.oracle.protocol import Oracle
 from bfcl.pack.model import Pack, Role
 from bfcl.records.verdict import CheckResult, Finding, PackVerdict
-from bfcl.stages.render import render_language
+from bfcl.stages.wording import render_language
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,17 +63,18 @@ def write_new(directory: Path, files: Mapping[str, bytes]) -> None:
 
     Raises: StageError `storage_failed`; ConfigError `init_target_exists` where a file appeared meanwhile.
     """
-    try:
-        with ExitStack() as undo, storage(directory):
-            for name, data in files.items():
-                path = directory / name
-                _make_directory(path.parent, undo)
-                with path.open("xb") as stream:
-                    undo.callback(path.unlink)
-                    stream.write(data)
-            undo.pop_all()
-    except FileExistsError as error:
-        raise ConfigError(_there(Path(error.filename), "appeared while the project was written")) from None
+    with storage(directory):
+        try:
+            with ExitStack() as undo:
+                for name, data in files.items():
+                    path = directory / name
+                    _make_directory(path.parent, undo)
+                    with path.open("xb") as stream:
+                        undo.callback(path.unlink)
+                        stream.write(data)
+                undo.pop_all()
+        except FileExistsError as error:
+            raise ConfigError(_there(Path(error.filename), "appeared while the project was written")) from None
 
 
 def _make_directory(path: Path, undo: ExitStack) -> None:

@@ -18,14 +18,14 @@ from bfcl.records.ids import RunStage
 __all__ = ["LoadedConfig", "load_config"]
 
 
-def load_config(path: Path, *, project: Path, command: RunStage) -> LoadedConfig:
-    """Read, check and type the configuration at `path` for `command`.
+def load_config(path: Path, *, project: Path, command: RunStage, data: bytes | None = None) -> LoadedConfig:
+    """Read, check and type the configuration at `path` for `command`; `data` are its bytes if they are read already.
 
     Raises: ConfigError with every problem of shape, of cross-field rules and, for commands that generate, of
     unsupported features; in file order.
     """
     path, project = path.absolute(), project.absolute()
-    data = read_bytes(path, project)
+    data = read_bytes(path, project) if data is None else data
     document = parse_config(data, path, project)
     raw = document.value
     assert isinstance(raw, Mapping)

@@ -11,14 +11,6 @@ from bfcl.errors import BfclError, ConfigError, Problem
 from bfcl.located import Document, parse_yaml
 
 
-def read_config(path: Path, *, project: Path | None = None) -> Document:
-    """Parse the file, whose value is then a mapping; nothing else is checked.
-
-    Messages name the file from `project` where it lies inside. Raises: ConfigError, `generation_config_invalid`.
-    """
-    return parse_config(read_bytes(path, project), path, project)
-
-
 def read_bytes(path: Path, project: Path | None) -> bytes:
     """The file's bytes. Raises ConfigError."""
     try:

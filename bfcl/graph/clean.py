@@ -42,7 +42,7 @@ def clean_publication(opening: Opening, dryrun: bool) -> None:
         _say(run.root / name, dryrun)
     if not dryrun:
         _locked(opening, lambda: withdraw(run.root))
-        opening.invocation.tree.pointer(opening.invocation.ck, "publish").unlink(missing_ok=True)
+        run.commit_record.unlink(missing_ok=True)
 
 
 def _locked(opening: Opening, action: Callable[[], None]) -> None:

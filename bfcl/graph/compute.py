@@ -13,8 +13,9 @@ from bfcl.graph.executor import Job
 from bfcl.oracle.protocol import Oracle
 from bfcl.records.task import Task
 from bfcl.records.tool import Tool
+from bfcl.stages.bindings import Sources
 from bfcl.stages.executable_replay import replay
-from bfcl.stages.expand import ExpandSettings, Sources, expand_template
+from bfcl.stages.expand import ExpandSettings, expand_template
 from bfcl.stages.expected_trace import derive_chunk
 from bfcl.stages.render import render
 from bfcl.stages.schema_validation import validate

@@ -54,8 +54,10 @@ class SerialExecutor:
 class OverlappingExecutor:
     """`width` groups at once in threads: while one group's rows are judged and stored, the oracle runs the next."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, stop: Callable[[], None]) -> None:
         self._width = width
+        self._stop = stop
+        """Lets groups in flight end at once, when nobody wants their rows any more."""
 
     def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]:
         groups = grouped(jobs)
@@ -70,9 +72,10 @@ class OverlappingExecutor:
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield list(zip(running.pop(future), future.result(), strict=True))
-            finally:
-                for future in running:
-                    future.cancel()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._stop()
+                raise
 
 
 def grouped(jobs: Iterator[Job]) -> Iterator[list[Job]]:

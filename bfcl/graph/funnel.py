@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.unsharded import Summary, read_summary
@@ -16,19 +18,19 @@ def funnel_lines(session: Session) -> list[str]:
 
 
 def _table(summary: Summary) -> list[str]:
-    tally, reasons = summary.tally, summary.reasons
+    tally = summary.tally
     rows = [
         ("expanded", tally.expanded, ""),
-        ("wording accepted", tally.surface_passed, _largest(reasons.get("render", {}))),
-        ("trace derived", tally.trace_derived, _largest(reasons.get("expected_trace", {}))),
+        ("wording accepted", tally.surface_passed, _largest(tally.guard_counts)),
+        ("trace derived", tally.trace_derived, _largest(tally.trace_drops)),
         ("schema valid", tally.schema_passed, ""),
-        ("replay valid", tally.replay_passed, _largest(reasons.get("executable_replay", {}))),
+        ("replay valid", tally.replay_passed, _largest(tally.replay_drops)),
         ("published", tally.published, ""),
     ]
     return [f"{name:<18}{count:>9,}{note}" for name, count, note in rows]
 
 
-def _largest(reasons: dict[str, int]) -> str:
+def _largest(reasons: Mapping[str, int]) -> str:
     if not reasons:
         return ""
     reason, count = min(reasons.items(), key=lambda item: (-item[1], item[0]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from bfcl.canonical import Json
 from bfcl.config.paths import PATH_KEYS, resolve
 from bfcl.config.portable import portable, portable_without_stage
-from bfcl.config.reading import read_config
+from bfcl.config.reading import parse_config, read_bytes
 from bfcl.digest import blake3_file, blake3_json
 from bfcl.errors import BfclError
 from bfcl.graph.host import pyarrow_version, python_minor
@@ -26,6 +26,7 @@ from bfcl.records.ids import RunStage
 DEFAULT_CONFIG = "configs/tiny.yaml"
 PUBLICATION_CONTRACT = "bfcl-publication/1"
 _UNREADABLE = "unreadable"
+_REFUSED_FOLDERS = frozenset({"__pycache__", ".git", ".hg", ".svn"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ class Invocation:
     config_path: Path
     raw: Mapping[str, Json]
     """The configuration as read; empty where it could not be."""
+    data: bytes
+    """The configuration's bytes: read once, so that what is keyed is what runs."""
     trouble: BfclError | None
     """Why the configuration could not be read."""
 
@@ -78,6 +81,21 @@ class Invocation:
             files[f"declared/{os.path.relpath(path, root)}"] = path
         return files
 
+    def _oddities(self) -> list[str]:
+        """What lies below the pack root and is no regular file, or a directory that a pack may not hold."""
+        root = self._pack_root()
+        if root is None:
+            return []
+        found: list[str] = []
+        for folder, folders, names in os.walk(root):
+            paths = [Path(folder) / name for name in (*folders, *names)]
+            found += [
+                path.relative_to(root).as_posix()
+                for path in paths
+                if path.is_symlink() or not (path.is_file() or path.is_dir()) or path.name.lower() in _REFUSED_FOLDERS
+            ]
+        return sorted(found)
+
     def publication_key(self, stage: RunStage) -> str:
         """BLAKE3 over the root inputs of a release, all known before any stage runs. Rule: generation.md §9.5."""
         samples = self._samples()
@@ -86,6 +104,7 @@ class Invocation:
                 "contract": PUBLICATION_CONTRACT,
                 "config": portable(self.raw, config_path=self.config_path, project=self.project, stage=stage),
                 "pack": {name: blake3_file(path) for name, path in self.pack_files().items()},
+                "pack_oddities": self._oddities(),
                 "package": package_digest(),
                 "python": python_minor(),
                 "pyarrow": pyarrow_version(),
@@ -134,11 +153,13 @@ def invocation(project: Path, directory: Path, given: Mapping[str, str]) -> Invo
     named = given.get("config")
     path = Path(os.path.realpath(project / DEFAULT_CONFIG if named is None else directory / named))
     raw: Mapping[str, Json] = {}
+    data = b""
     trouble: BfclError | None = None
     try:
-        value = read_config(path, project=project).value
+        data = read_bytes(path, project)
+        value = parse_config(data, path, project).value
         if isinstance(value, Mapping):
             raw = value
     except BfclError as error:
         trouble = error
-    return Invocation(project=project, given=dict(given), config_path=path, raw=raw, trouble=trouble)
+    return Invocation(project=project, given=dict(given), config_path=path, raw=raw, data=data, trouble=trouble)

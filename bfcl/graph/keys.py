@@ -18,6 +18,7 @@ from bfcl.graph.pointers import Shard
 from bfcl.graph.shards import Chunk
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key
+from bfcl.oracle.protocol import TIMEOUTS
 from bfcl.pack.fixtures import collection_rows
 from bfcl.pack.model import Pack
 from bfcl.pack.slots import parse_source
@@ -126,16 +127,7 @@ class KeyMaker:
             "clock": runtime.clock,
             "worker": runtime.worker,
             "python": python_minor(),
-            **{
-                name: float(getattr(runtime, name))
-                for name in (
-                    "tool_timeout_s",
-                    "assertion_timeout_s",
-                    "import_timeout_s",
-                    "reset_timeout_s",
-                    "episode_timeout_s",
-                )
-            },
+            **{name: float(getattr(runtime, name)) for name in TIMEOUTS},
         }
 
     def _oracle_inputs(self) -> Inputs:

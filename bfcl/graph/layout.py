@@ -56,6 +56,10 @@ class RunTree:
         return self.root / ".bfcl.lock"
 
     @property
+    def commit_record(self) -> Path:
+        return self.root / ".published.json"
+
+    @property
     def manifest(self) -> Path:
         return self.root / MANIFEST_FILE
 

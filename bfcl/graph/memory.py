@@ -27,7 +27,9 @@ class ForgivingCodec(JSONCodec):  # type: ignore[misc]
 
 def database() -> str:
     """Where doit remembers: nowhere until there is a `build/`, since `doit list` must not make one."""
-    return DATABASE if Path(DATABASE).parent.is_dir() else os.devnull
+    path = Path(DATABASE)
+    odd = path.exists() and not path.is_file()
+    return DATABASE if path.parent.is_dir() and not odd else os.devnull
 
 
 def remember_this_run() -> None:
@@ -36,7 +38,8 @@ def remember_this_run() -> None:
     original = backend.dump
 
     def dump() -> None:
-        with contextlib.suppress(OSError):
+        # doit's own clean-up trips over a file that could not be opened.
+        with contextlib.suppress(OSError, UnboundLocalError):
             original()
 
     with contextlib.suppress(OSError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,33 +72,12 @@ def read_pointer(path: Path) -> Pointer | None:
         raise tampered(_shown(path), "is not a pointer") from None
     try:
         pointer = _parse(value)
+        intact = value == _sealed(json.loads(canonical_json(pointer.to_json())))
     except (KeyError, TypeError, AttributeError, ValueError):
         raise tampered(_shown(path), "is not a pointer") from None
-    if value != _sealed(json.loads(canonical_json(pointer.to_json()))):
+    if not intact:
         raise tampered(_shown(path), "has changed since it was written")
     return pointer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """What a configuration published last: the BLAKE3 of the manifest, and the key of its inputs."""
-
-    manifest: str
-    publication_key: str
-
-
-def write_publication(path: Path, publication: Publication) -> None:
-    """Record it."""
-    write_atomic(path, readable_json({"stage": "publish", **asdict(publication)}))
-
-
-def read_publication(path: Path) -> Publication | None:
-    """What was published last, None where that is unknown."""
-    try:
-        value = json.loads(path.read_bytes())
-        return Publication(manifest=str(value["manifest"]), publication_key=str(value["publication_key"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _sealed(value: dict[str, Json]) -> dict[str, Json]:

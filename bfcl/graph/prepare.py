@@ -19,19 +19,28 @@ from bfcl.pack.fingerprint import drift, read_entries
 from bfcl.pack.normalise import normalised
 from bfcl.stages.artifacts import REPORT_FILE
 
+_CONFIGURED = frozenset({"pack_outside_allowlist", "output_inside_pack"})
+
 
 def prepare(session: Session) -> None:
     """Withdraw the old publication, load and normalise the pack, run every check, write the report.
 
     A verdict below gold is printed, not refused. Raises: PackError, DriftError `pack_drift`.
     """
-    session.views.check(session.artifact_names())
-    session.load_pack()
+    session.check_views()
+    try:
+        session.load_pack()
+    except PackError as error:
+        # A pack that does not load is an input that changed, so no manifest may stay; a refused path is configuration.
+        if any(problem.code not in _CONFIGURED for problem in error.problems):
+            withdraw(session.run.root)
+        raise
     if session.command != "prepare" or not _stays(session):
         withdraw(session.run.root)
     _store_normalised(session)
     verdict = session.validate()
-    session.views.write(REPORT_FILE, report(session.pack, session.config, verdict))
+    session.report = report(session.pack, session.config, verdict)
+    session.views.write(REPORT_FILE, session.report)
     check_drift(session)
     if session.command == "prepare":
         stream = sys.__stdout__

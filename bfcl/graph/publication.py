@@ -12,14 +12,17 @@ from pathlib import Path
 
 from bfcl.canonical import Json, readable_json
 from bfcl.config.identity import generation_config_hash, portable_path, resolved_config_hash
-from bfcl.digest import Digest, blake3_file, sha256_file
-from bfcl.errors import DriftError, Problem
+from bfcl.digest import Digest, blake3_file, blake3_of, sha256_file
+from bfcl.errors import DriftError, Problem, raise_all
+from bfcl.files import storage
+from bfcl.graph.commit_record import CommitRecord, write_commit_record
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
-from bfcl.graph.pointers import Publication, write_publication
+from bfcl.graph.layout import REPORT_ARTIFACT
 from bfcl.graph.prepare import check_drift
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
 from bfcl.graph.runner import FACTS, entry_of
 from bfcl.graph.session import Session
+from bfcl.graph.sources import package_digest
 from bfcl.graph.unsharded import Summary, read_plan, read_summary
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS
@@ -45,12 +48,13 @@ def run_publish(session: Session) -> None:
 
     def recheck() -> None:
         check_drift(session)
+        package_digest.cache_clear()
         if session.invocation.publication_key(session.release_stage) != session.publication_key:
             raise DriftError(
                 Problem(
                     code="pack_drift",
                     subject="inputs",
-                    message="configuration, pack or the program changed while the run was going on",
+                    message="pack, reference samples or the program changed while the run was going on",
                     fix="run the same command again",
                 )
             )
@@ -61,9 +65,12 @@ def run_publish(session: Session) -> None:
         recheck=recheck,
         manifest=lambda tables: readable_json(_manifest(session, summary, tables)),
     )
+    # Before the manifest changes: the record must never speak of another one.
+    with storage(session.run.commit_record):
+        session.run.commit_record.unlink(missing_ok=True)
     publish(session.run.root, request)
-    published = Publication(manifest=blake3_file(session.run.manifest), publication_key=session.publication_key)
-    write_publication(session.tree.pointer(session.invocation.ck, "publish"), published)
+    record = CommitRecord(manifest=blake3_file(session.run.manifest), publication_key=session.publication_key)
+    write_commit_record(session.run.commit_record, record)
     session.published = True
 
 
@@ -96,9 +103,29 @@ def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[
 
 
 def _artifacts(session: Session) -> dict[str, Digest]:
-    """SHA-256 of every stage artifact, each first checked to be what its stage put there."""
-    session.views.check(session.artifact_names())
-    return {name: sha256_file(session.run.root / relative) for name, relative in STAGE_ARTIFACTS.items()}
+    """SHA-256 of every stage artifact, each first held against the result it shows.
+
+    Raises: DriftError `build_cache_tampered` naming every file that is missing or not what its stage put there.
+    """
+    wanted = {f"stage_cache/{name}": digest for name, digest in session.shown_results().items()}
+    wanted[STAGE_ARTIFACTS[REPORT_ARTIFACT]] = blake3_of(session.report)
+    files = {name: session.run.root / relative for name, relative in STAGE_ARTIFACTS.items()}
+    odd = [
+        STAGE_ARTIFACTS[name]
+        for name, path in files.items()
+        if not path.is_file() or blake3_file(path) != wanted[STAGE_ARTIFACTS[name]]
+    ]
+    raise_all(DriftError, [_edited(session, relative) for relative in odd])
+    return {name: sha256_file(path) for name, path in files.items()}
+
+
+def _edited(session: Session, relative: str) -> Problem:
+    return Problem(
+        code="build_cache_tampered",
+        subject=relative,
+        message="is missing, or has changed since it was written",
+        fix=f"delete {session.run.root / relative}; the next run writes it again",
+    )
 
 
 def _runtime(session: Session) -> Runtime:

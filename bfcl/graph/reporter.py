@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,7 +49,11 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         if opening is None:
             return
         try:
-            if self._generates and not self._failed and not self.runtime_errors:
+            if isinstance(sys.exc_info()[1], KeyboardInterrupt):
+                # Python still ends by the signal; the traceback would only tell where it struck.
+                sys.excepthook = lambda *_: None
+                self.write("interrupted: nothing was published, finished results are kept\n")
+            elif self._generates and not self._failed and not self.runtime_errors:
                 for line in _last_lines(opening):
                     self.write(f"{line}\n")
         finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.errors import Problem, StageError, raise_all
-from bfcl.files import sync_dir, write_synced
+from bfcl.files import write_synced
 from bfcl.graph.compute import COMPUTE
 from bfcl.graph.executor import Executor, Job, OverlappingExecutor, SerialExecutor
 from bfcl.graph.keys import merge_key
@@ -36,6 +36,12 @@ ORDER = "order.json"
 ORACLE_STAGES = frozenset({"executable_replay"})
 """Stages whose shards wait for the oracle rather than for this process."""
 
+TRANSIENT = "transient"
+"""Marks a result with a timeout or a crash in it: good for the run that met it, computed again by the next."""
+
+_TRANSIENT = re.compile(
+    rb'"(?:detail|drop_reason)":"[^"]*(?:worker_crashed|(?:import|reset|tool|assertion|episode)_timeout)'
+)
 _TASK_ID = re.compile(rb'"task_id":("(?:[^"\\]|\\.)*")')
 _DROPPED = re.compile(rb'"(?:accepted|derived|valid)":false')
 
@@ -45,7 +51,7 @@ def run_sharded(session: Session, stage: Stage) -> None:
 
     Raises: StageError, OracleError, DriftError as its stage function and the store do.
     """
-    session.views.check(stage.writes)
+    session.check_views(stage.name)
     plan = _plan(session, stage)
     shards = _shards(session, stage, plan)
     pointer = _merge(session, stage, plan, shards)
@@ -101,10 +107,9 @@ def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]
     for chunk in plan.chunks:
         rows = {name: shards[chunk.label].digest for name, shards in upstream.items()}
         keys.append(session.keys.shard(stage.name, session.templates[chunk.template_id], chunk, rows))
-    fresh = session.variables.rebuild or (session.variables.replay_full and stage.name in ORACLE_STAGES)
     found: dict[int, Shard] = {}
     for number, (chunk, key) in enumerate(zip(plan.chunks, keys, strict=True)):
-        entry = None if fresh else session.store.find(key.fp)
+        entry = None if _wants_fresh(session, stage, chunk) else _lasting(session, key)
         if entry is not None:
             found[number] = _shard(chunk, entry)
             session.evidence.add(stage.name, chunk.label, key.fp, "hit")
@@ -115,10 +120,30 @@ def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]
     return tuple(found[number] for number in range(len(keys)))
 
 
+def _wants_fresh(session: Session, stage: Stage, chunk: Chunk) -> bool:
+    """Whether a shard is computed despite a stored result: all of them, or those the oracle had a part in."""
+    if session.variables.rebuild:
+        return True
+    dependent = session.templates[chunk.template_id].turn_policy == "dependent_call"
+    asks_oracle = stage.name in ORACLE_STAGES or (stage.name == "expected_trace" and dependent)
+    return session.variables.replay_full and asks_oracle
+
+
+def _lasting(session: Session, key: Key) -> Entry | None:
+    """The stored result, but for one that only a busy or broken machine may have caused: that one is forgotten."""
+    entry = session.store.find(key.fp)
+    if entry is not None and TRANSIENT in entry.files:
+        session.store.remove(key.fp)
+        return None
+    return entry
+
+
 def _compute(
     session: Session, stage: Stage, keys: list[Key], jobs: Iterator[Job], tasks: int
 ) -> Iterator[tuple[int, Shard]]:
-    executor: Executor = OverlappingExecutor(2) if stage.name in ORACLE_STAGES else SerialExecutor()
+    executor: Executor = (
+        OverlappingExecutor(2, session.oracle.stop) if stage.name in ORACLE_STAGES else SerialExecutor()
+    )
     context = session.context
     compute = COMPUTE[stage.name]
     started = time.monotonic()
@@ -128,13 +153,19 @@ def _compute(
                 if len(lines) != job.tasks:
                     raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
                 progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
-            entries = session.store.put([(keys[job.number], {ROWS_FILE: join_rows(lines)}) for job, lines in done])
+            entries = session.store.put([(keys[job.number], _files(lines)) for job, lines in done])
             now = time.monotonic()
             for (job, _), entry in zip(done, entries, strict=True):
                 session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", (now - started) / len(done))
                 yield job.number, _shard(job.chunk, entry)
             started = now
-    sync_dir(session.tree.root)
+
+
+def _files(lines: list[bytes]) -> dict[str, bytes]:
+    files = {ROWS_FILE: join_rows(lines)}
+    if any(_TRANSIENT.search(line) for line in lines):
+        files[TRANSIENT] = b""
+    return files
 
 
 def _job(session: Session, number: int, chunk: Chunk, upstream: Mapping[str, Mapping[str, Shard]]) -> Job:

@@ -5,13 +5,16 @@ The Gold verdict lives here and nowhere else: it is computed in this process and
 
 from __future__ import annotations
 
-import gc
+import signal
+import sys
 import threading
+from dataclasses import replace
 from functools import cached_property
 
 from bfcl.checks.validate import validate_pack
 from bfcl.config.load import LoadedConfig, load_config
 from bfcl.config.model import RunConfig
+from bfcl.errors import PackError, Problem
 from bfcl.files import Lock
 from bfcl.graph.compute import StageContext
 from bfcl.graph.keys import KeyMaker
@@ -30,8 +33,9 @@ from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import NORMALISED
-from bfcl.stages.expand import ExpandSettings, Sources
-from bfcl.stages.wording import Wording, render_language, system_prompt, system_prompt_id
+from bfcl.stages.bindings import Sources
+from bfcl.stages.expand import settings_of
+from bfcl.stages.wording import Wording, render_language, wording_of
 
 
 class Session:
@@ -46,6 +50,9 @@ class Session:
         self.store = opening.store
         self.variables = variables
         self.loaded = loaded
+        self.views = Views(self.run.stage_cache)
+        self.report = b""
+        """The validation report as computed; what lies on disk is never evidence."""
         self.verdict: PackVerdict | None = None
         self.published = False
         self._pack: Pack | None = None
@@ -63,12 +70,15 @@ class Session:
             self._locks.append(lock)
 
     def close(self) -> None:
-        """End the oracle's processes and give the locks back. Safe to call twice."""
+        """End the oracle's processes and give the locks back. Safe to call twice.
+
+        An interrupted run keeps its locks to the end of the process: under `doit -n` a thread may still be writing.
+        """
         with self._guard:
             if self._oracle is not None:
                 self._oracle.__exit__(None, None, None)
                 self._oracle = None
-            while self._locks:
+            while self._locks and not isinstance(sys.exc_info()[1], KeyboardInterrupt):
                 self._locks.pop().release()
 
     @property
@@ -83,15 +93,22 @@ class Session:
     def run(self) -> RunTree:
         return RunTree(self.config.run_dir)
 
-    @cached_property
-    def views(self) -> Views:
-        return Views(self.run.stage_cache)
-
     # --- pack, verdict, oracle ---
 
     def load_pack(self) -> None:
         """Load the pack. Raises PackError with every problem."""
-        self._pack = load_pack(self.config, project=self.invocation.project)
+        try:
+            self._pack = load_pack(self.config, project=self.invocation.project)
+        except PackError as error:
+            raise PackError([self._placed(problem) for problem in error.problems]) from None
+
+    def _placed(self, problem: Problem) -> Problem:
+        """A problem of a configured path, at its line in the configuration."""
+        if problem.path is not None or not (problem.subject or "").startswith("oracle_pack."):
+            return problem
+        document = self.loaded.document
+        place = document.place(str(problem.subject).split("."))
+        return replace(problem, path=document.path, line=place.line, column=place.column, field=problem.subject)
 
     def validate(self) -> PackVerdict:
         """Run every check; a verdict below gold is no error here."""
@@ -136,29 +153,14 @@ class Session:
     @cached_property
     def wording(self) -> Wording:
         guard = self.config.surface_generation.prevent_tool_name_leakage
-        manifest = self.pack.manifest
-        prompt = system_prompt(manifest)
-        return Wording(
-            language=self.language,
-            assistant_turn_templates=manifest.assistant_turn_templates,
-            system_prompt=prompt,
-            system_prompt_id=system_prompt_id(prompt),
-            tool_names=tuple(tool.name for tool in self.pack.tools),
-            tool_names_exempt=manifest.tool_names_exempt,
-            prevent_tool_name_leakage=guard,
-        )
+        return wording_of(self.pack.manifest, self.pack.tools, self.language, guard)
 
     @cached_property
     def context(self) -> StageContext:
         pack, manifest = self.pack, self.pack.manifest
         return StageContext(
             sources=Sources(tools=pack.tools, fixtures=pack.fixtures, manifest=manifest),
-            expand=ExpandSettings(
-                limit=self.config.task_generation.candidate_tasks_per_category,
-                seed=self.config.seed,
-                pack_id=manifest.pack_id,
-                pack_version=manifest.version,
-            ),
+            expand=settings_of(self.config, manifest),
             wording=self.wording,
             catalog={tool.name: tool for tool in pack.tools},
             confirmation_parameter=manifest.confirmation.parameter,
@@ -200,10 +202,32 @@ class Session:
         pointer.check(entry)
         return Order.from_bytes(entry.file("order.json").read_bytes())
 
+    def check_views(self, stage: str | None = None) -> None:
+        """Refuse hand-edited files of `stage_cache/`, of one stage or of all; the report is never evidence.
+
+        Raises: DriftError `build_cache_tampered`.
+        """
+        written = self._written() if stage is None else {stage: self._written()[stage]}
+        stored: dict[str, str | None] = {}
+        for name, files in written.items():
+            pointer = self.pointer(name)
+            entry = self.store.find(pointer.fp) if pointer is not None else None
+            stored.update({file: entry.files.get(file) if entry is not None else None for file in files})
+        self.views.check(stored)
+
+    def shown_results(self) -> dict[str, str]:
+        """File name in `stage_cache/` to the BLAKE3 of the result it shows; after all stages ran."""
+        found: dict[str, str] = {}
+        for name, files in self._written().items():
+            entry = self.store.find(self.result(name).fp)
+            if entry is None:
+                raise tampered(f"build/{self.result(name).fp}", "vanished during the run")
+            found.update({file: entry.files[file] for file in files})
+        return found
+
     @staticmethod
-    def artifact_names() -> list[str]:
-        """File names in `stage_cache/` that stages leave and nobody else may change; the report is never evidence."""
-        return [*NORMALISED, *(name for stage in STAGES for name in stage.writes)]
+    def _written() -> dict[str, tuple[str, ...]]:
+        return {"prepare": NORMALISED, **{stage.name: stage.writes for stage in STAGES}}
 
 
 def open_session(opening: Opening, variables: Variables) -> Session:
@@ -212,10 +236,12 @@ def open_session(opening: Opening, variables: Variables) -> Session:
     Raises: ConfigError with every problem, before anything is touched; DriftError `run_locked`.
     """
     invocation = opening.invocation
-    loaded = load_config(invocation.config_path, project=invocation.project, command=opening.command)
-    # Everything so far stays to the end, and rows are trees without cycles: looking for garbage often finds none.
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
+    loaded = load_config(
+        invocation.config_path, project=invocation.project, command=opening.command, data=invocation.data
+    )
+    # A build system cancels by SIGTERM; it ends like Ctrl-C, with finished results kept and no process left.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     session = Session(opening, variables, loaded)
     try:
         session.lock()

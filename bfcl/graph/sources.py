@@ -24,7 +24,7 @@ CONTRACT_VERSION: Final = "1"
 _ORACLE: Final = ("bfcl.oracle.worker", "bfcl.oracle.child")
 
 ROOTS: Final[dict[str, tuple[str, ...]]] = {
-    "prepare": ("bfcl.pack.normalise",),
+    "prepare": ("bfcl.pack.load", "bfcl.pack.normalise"),
     "oracle_view": ("bfcl.graph.view",),
     "reference_profile": ("bfcl.stages.reference_profile", "bfcl.tables.parquet"),
     "expand": ("bfcl.stages.expand", "bfcl.tables.codec"),
@@ -36,7 +36,21 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "merge": ("bfcl.tables.parquet",),
     "final_output": ("bfcl.stages.final_output", "bfcl.tables.benchmark", "bfcl.tables.codec"),
 }
-"""The modules each kind of result is made by."""
+"""The modules each kind of result is made by, followed through their imports."""
+
+_SHARD: Final = ("bfcl.graph.compute", "bfcl.graph.shards")
+
+ALONE: Final[dict[str, tuple[str, ...]]] = {
+    "prepare": ("bfcl.graph.prepare",),
+    "oracle_view": (),
+    "reference_profile": ("bfcl.graph.unsharded",),
+    **dict.fromkeys(
+        ("expand", "state_machine", "render", "expected_trace", "schema_validation", "executable_replay"), _SHARD
+    ),
+    "merge": ("bfcl.graph.runner", "bfcl.graph.shards"),
+    "final_output": ("bfcl.graph.unsharded", "bfcl.graph.publish", "bfcl.graph.shards"),
+}
+"""Modules of ours that hand rows over: they count themselves, while following them would count every stage."""
 
 _IMPORT = re.compile(r"^(?:from (bfcl[\w.]*) import (\([^)]*\)|[^\n]*)|import (bfcl[\w.]*))", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
@@ -46,7 +60,7 @@ _NAME = re.compile(r"(\w+)(?: as \w+)?")
 @functools.cache
 def code_digest(kind: str) -> Fingerprint:
     """BLAKE3 over the contract version and every module that a kind of result depends on."""
-    digests = {name: blake3_file(_path(name)) for name in closure(ROOTS[kind])}
+    digests = {name: blake3_file(_path(name)) for name in (*closure(ROOTS[kind]), *ALONE[kind])}
     return blake3_json({"version": CONTRACT_VERSION, "modules": digests})
 
 

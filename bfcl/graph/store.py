@@ -27,6 +27,8 @@ RECORD_CONTRACT = "bfcl-build-record/1"
 KEY_CONTRACT = "bfcl-build/1"
 _RECORD = "record.json"
 
+REMEDY = "delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
@@ -105,11 +107,10 @@ def _body(fp: str, key: Mapping[str, Json], files: Mapping[str, _Facts]) -> dict
 
 
 class Store:
-    """Entries below one `build/`. `rebuild` recomputes despite hits and compares."""
+    """Entries below one `build/`."""
 
-    def __init__(self, tree: BuildTree, *, rebuild: bool = False) -> None:
+    def __init__(self, tree: BuildTree) -> None:
         self.tree = tree
-        self.rebuild = rebuild
         self._verified: dict[str, Entry] = {}
 
     def find(self, fp: str) -> Entry | None:
@@ -138,8 +139,8 @@ class Store:
         with storage(self.tree.root):
             temporary.mkdir(parents=True)
         try:
+            yield temporary
             with storage(self.tree.root):
-                yield temporary
                 self._commit(key, temporary)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -163,7 +164,9 @@ class Store:
                     records.append((directory, _record(key, facts)))
                     write_plain(directory / _RECORD, records[-1][1].to_bytes())
                 sync_tree(batch)
-                return [self._place(directory, record) for directory, record in records]
+                entries = [self._place(directory, record) for directory, record in records]
+                sync_dir(self.tree.root)
+                return entries
         finally:
             shutil.rmtree(batch, ignore_errors=True)
 
@@ -194,8 +197,9 @@ class Store:
         }
         record = _record(key, facts)
         write_synced(directory / _RECORD, record.to_bytes())
-        sync_dir(directory)
+        sync_tree(directory)
         self._place(directory, record)
+        sync_dir(self.tree.root)
 
     def _place(self, directory: Path, record: _Record) -> Entry:
         """Make a filled directory the entry of its record, or hold it against the one that is there."""
@@ -233,7 +237,7 @@ class Store:
 
 
 def _listing(directory: Path) -> list[str]:
-    """Relative POSIX names of the regular files below a directory, sorted. Raises on anything else (a symlink)."""
+    """Relative POSIX names of the files below a directory, sorted."""
     names: list[str] = []
     for folder, _, files in os.walk(directory):
         for name in files:
@@ -252,14 +256,16 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
         key, files = record["key"], record["files"]
         expected = {name: (facts["blake3"], facts["size"]) for name, facts in files.items()}
         stated = record["fp"]
+        own: str = blake3_json(record)
+        named: str = blake3_json(key)
     except FileNotFoundError:
         raise tampered(f"{shown}/{_RECORD}", "is missing") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise tampered(f"{shown}/{_RECORD}", "is not a build record") from None
-    if blake3_json(record) != digest:
+    if own != digest:
         raise tampered(f"{shown}/{_RECORD}", "does not match its own digest")
-    if stated != fp or blake3_json(key) != fp:
-        raise tampered(f"{shown}/{_RECORD}", f"belongs to build/{blake3_json(key)}")
+    if stated != fp or named != fp:
+        raise tampered(f"{shown}/{_RECORD}", f"belongs to build/{named}")
     problems = _file_problems(path, expected, shown)
     if problems:
         raise DriftError(problems)
@@ -298,13 +304,6 @@ def _walk(path: Path, prefix: str = "") -> Iterator[tuple[str, Literal["file", "
                 yield name, "file" if item.is_file(follow_symlinks=False) else "other"
 
 
-def tampered(what: str, how: str, *, clean: str = "doit clean -a") -> DriftError:
+def tampered(what: str, how: str, *, fix: str = REMEDY) -> DriftError:
     """The refusal for stored bytes that are not what was stored; nothing is repaired silently."""
-    return DriftError(
-        Problem(
-            code="build_cache_tampered",
-            subject=what,
-            message=how,
-            fix=f"`{clean}` removes the stored results, the next run computes them again",
-        )
-    )
+    return DriftError(Problem(code="build_cache_tampered", subject=what, message=how, fix=fix))

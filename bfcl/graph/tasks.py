@@ -6,7 +6,6 @@ never their content, and never refuses; what is wrong is told by the `config` ta
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import doit
 from doit import doit_cmd
 
-from bfcl.errors import BfclError
+from bfcl.errors import BfclError, Problem, StageError
 from bfcl.graph.begin import begin
 from bfcl.graph.checker import Blake3Checker
 from bfcl.graph.invocation import invocation
@@ -24,7 +23,6 @@ from bfcl.graph.memory import ForgivingCodec, database
 from bfcl.graph.opening import Opening
 from bfcl.graph.refusal import refusing
 from bfcl.graph.reporter import Reporter
-from bfcl.graph.standing import stage_stands
 from bfcl.stages import STAGES, Stage
 
 DOIT_CONFIG = {
@@ -77,7 +75,7 @@ def _config(opening: Opening) -> TaskDict:
     return {
         "basename": "config",
         "doc": "check command line and configuration (always runs)",
-        "actions": [_begin(opening)],
+        "actions": [refusing(partial(begin, opening))],
         "uptodate": [False],
         "meta": {"opening": opening},
     }
@@ -115,18 +113,19 @@ def _stage(opening: Opening, stage: Stage) -> TaskDict:
         "file_dep": [*_config_files(opening), *(_pointer(opening, name) for name in ("prepare", *stage.reads))],
         "targets": [_pointer(opening, stage.name)],
         "task_dep": ["gold_gate"],
-        "uptodate": [partial(stage_stands, opening, stage)],
+        "uptodate": [partial(_is_noop, opening)],
         "clean": [_clean(opening, "clean_pointed", (stage.name,))],
     }
 
 
 def _publish(opening: Opening) -> TaskDict:
+    run = opening.invocation.run
     return {
         "basename": "publish",
         "doc": "verify and commit the release, manifest last",
         "actions": [_action(opening, "publish", "publish")],
         "file_dep": [_pointer(opening, stage.name) for stage in STAGES],
-        "targets": [_pointer(opening, "publish")],
+        "targets": [str(run.manifest)] if run is not None else [],
         "task_dep": ["gold_gate"],
         "uptodate": [partial(_is_noop, opening)],
         "clean": [_clean(opening, "clean_publication")],
@@ -139,6 +138,8 @@ def _action(opening: Opening, task: str, target: str, *arguments: object) -> Cal
     def act() -> None:
         if opening.noop:
             return
+        if opening.session is None:
+            raise StageError(_alone(task))
         opening.evidence.start(task)
         try:
             late(target)(opening.session, *arguments)
@@ -151,24 +152,20 @@ def _action(opening: Opening, task: str, target: str, *arguments: object) -> Cal
     return refusing(act)
 
 
+def _alone(task: str) -> Problem:
+    return Problem(
+        code="task_run_alone",
+        subject=task,
+        message="the `config` task did not run before it, so nothing is known of this run",
+        fix="run without `-s`",
+    )
+
+
 def _clean(opening: Opening, target: str, *arguments: object) -> Callable[[bool], None]:
     def remove_results(dryrun: bool) -> None:
         late(target)(opening, *arguments, dryrun)
 
     return remove_results
-
-
-def _begin(opening: Opening) -> Callable[[], Any]:
-    def act() -> None:
-        try:
-            begin(opening)
-        except BfclError:
-            opening.evidence.add("config", None, None, "refused")
-            with contextlib.suppress(BfclError):
-                opening.evidence.write("config")
-            raise
-
-    return refusing(act)
 
 
 def _is_noop(opening: Opening) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,11 +23,9 @@ from bfcl.graph.store import Entry
 from bfcl.records.ids import Tier
 from bfcl.stages import Stage
 from bfcl.stages.final_output import (
-    Decision,
     PublicationPlan,
     Tally,
     assemble,
-    decide,
     disagreements,
     publication_plan,
     row_context,
@@ -37,6 +34,7 @@ from bfcl.stages.final_output import (
 from bfcl.stages.reference_profile import profile, sample_rows
 from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkRow
 from bfcl.tables.codec import REPLAY_VERDICTS, SURFACES, TASKS, TRACES, decode_line, encode_line
+from bfcl.tables.decisions import Decision, decide
 from bfcl.tables.parquet import TableWriter
 
 SUMMARY = "summary.json"
@@ -47,7 +45,7 @@ _READ = ("expand", "render", "expected_trace", "schema_validation", "executable_
 
 def run_reference_profile(session: Session, stage: Stage) -> None:
     """Record the reference samples and the profile; without a profile role it is the documented disabled form."""
-    session.views.check(stage.writes)
+    session.check_views(stage.name)
     samples = reference_samples(session.loaded)
     benchmark = session.config.reference_benchmark
     pin = Digest(benchmark.content_hash) if benchmark is not None else None
@@ -66,11 +64,9 @@ def run_reference_profile(session: Session, stage: Stage) -> None:
 
 
 class Summary(NamedTuple):
-    """What the final rows amount to: counts for the manifest, drop reasons for the funnel, both tables' facts."""
+    """What the final rows amount to: counts with their drop reasons, and both tables' facts."""
 
     tally: Tally
-    reasons: dict[str, dict[str, int]]
-    """Stage to reason to number of rows."""
     tables: StagedTables
 
 
@@ -107,7 +103,7 @@ def read_summary(entry: Entry) -> Summary:
     """The summary stored beside the final tables."""
     value: dict[str, Any] = json.loads(entry.file(SUMMARY).read_bytes())
     tables = StagedTables(BenchmarkInfo(**value["raw"]), BenchmarkInfo(**value["published"]))
-    return Summary(tally=Tally(**value["tally"]), reasons=value["reasons"], tables=tables)
+    return Summary(tally=Tally(**value["tally"]), tables=tables)
 
 
 def read_plan(entry: Entry) -> PublicationPlan:
@@ -137,14 +133,14 @@ def _row_batches(session: Session, tier: Tier, decisions: list[Decision]) -> Ite
     """Raw rows batch by batch; every task's decision, dropped ones included, is added to `decisions` on the way."""
     context = row_context(session.config, session.pack, tier, session.wording.system_prompt)
     for batch in _batches(session):
-        published: list[BenchmarkRow] = []
+        raw: list[BenchmarkRow] = []
         for lines in zip(*batch, strict=True):
             task, surface, trace, _, replay = rows = [decode_line(line) for line in lines]
             _check_ids([row["task_id"] for row in rows])
             decision = decide(*rows)
             decisions.append(decision)
             if decision.replay_valid:
-                published.append(
+                raw.append(
                     assemble(
                         TASKS.from_row(task),
                         SURFACES.from_row(surface),
@@ -153,25 +149,12 @@ def _row_batches(session: Session, tier: Tier, decisions: list[Decision]) -> Ite
                         context,
                     )
                 )
-        yield published
+        yield raw
 
 
 def _write_summary(directory: Path, decisions: list[Decision], plan: PublicationPlan, tables: StagedTables) -> None:
-    reasons: dict[str, Counter[str]] = {
-        "expected_trace": Counter(),
-        "executable_replay": Counter(),
-        "render": Counter(),
-    }
-    for decision in decisions:
-        if decision.trace_drop_reason is not None:
-            reasons["expected_trace"][decision.trace_drop_reason] += 1
-        if decision.replay_reason is not None:
-            reasons["executable_replay"][decision.replay_reason] += 1
-        for guard in decision.guards:
-            reasons["render"][guard] += 1
     summary: dict[str, Json] = {
         "tally": tally(decisions)._asdict(),
-        "reasons": {stage: dict(counts) for stage, counts in reasons.items()},
         "raw": tables.raw._asdict(),
         "published": tables.published._asdict(),
     }

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from bfcl.canonical import canonical_text
+from bfcl.canonical import Json, canonical_text
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest, sha256_of
 from bfcl.errors import DriftError, Problem
@@ -39,7 +39,9 @@ def store_view(store: Store, pack: Pack) -> str:
         if logical not in hidden and (logical.startswith("tree/") or _is_code(pack, logical))
     }
     # SHA-256 of each file, as taken at load, identifies the content as well as BLAKE3 would, and saves a reading.
-    key = Key(stage=STAGE, shard=None, code=code_digest(STAGE), params={}, inputs=shown)
+    # Which files are imported, and as what, is as much an input as their bytes.
+    params: dict[str, Json] = {role: _place(pack.files[role]) for role in CODE_ROLES}
+    key = Key(stage=STAGE, shard=None, code=code_digest(STAGE), params=params, inputs=shown)
     if store.find(key.fp) is None:
         sources = _sources(pack)
         with store.building(key) as directory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -25,10 +26,19 @@ class Views:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._guard = threading.RLock()
+        """Two stages may finish at once under `doit -n`, and the ledger is read, changed and written."""
 
-    def check(self, names: Iterable[str]) -> None:
-        """Raise DriftError `build_cache_tampered` for every named copy that is not what was put there."""
+    def check(self, stored: Mapping[str, str | None]) -> None:
+        """Raise DriftError `build_cache_tampered` for every named copy that is not what was put there.
+
+        `stored` maps each name to the BLAKE3 of the result last pointed at, None where there is none: it speaks for
+        copies that the ledger no longer knows.
+        """
         ledger = self._read()
+        for name, digest in stored.items():
+            if digest is not None:
+                ledger.setdefault(name, [digest])
         problems = [
             Problem(
                 code="build_cache_tampered",
@@ -36,7 +46,7 @@ class Views:
                 message="has changed since it was written",
                 fix=f"delete {self.directory / name}; the next run writes it again",
             )
-            for name in names
+            for name in stored
             if name in ledger and self._digest(name) not in (None, *ledger[name])
         ]
         if problems:
@@ -46,23 +56,26 @@ class Views:
         """Make each named file a copy of its source, where it is not already."""
         wanted = {name: blake3_file(path) for name, path in sources.items()}
         stale = [name for name in wanted if self._digest(name) != wanted[name]]
-        self._announce(wanted)
+        with self._guard:
+            self._announce(wanted)
         for name in stale:
             self._place(name, sources[name])
 
     def write(self, name: str, data: bytes) -> None:
         """Write a small file that no stored result holds (the validation report)."""
-        self._announce({name: blake3_of(data)})
+        with self._guard:
+            self._announce({name: blake3_of(data)})
         write_atomic(self.directory / name, data)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove copies, and their entries in the ledger."""
-        ledger = self._read()
-        for name in names:
-            (self.directory / name).unlink(missing_ok=True)
-            ledger.pop(name, None)
-        if self.directory.is_dir():
-            self._write(ledger)
+        with self._guard:
+            ledger = self._read()
+            for name in names:
+                (self.directory / name).unlink(missing_ok=True)
+                ledger.pop(name, None)
+            if self.directory.is_dir():
+                self._write(ledger)
 
     def _place(self, name: str, source: Path) -> None:
         with storage(self.directory / name):

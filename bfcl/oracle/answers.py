@@ -40,6 +40,7 @@ def _calls(calls: Sequence[PlannedCall]) -> Json:
             call.turn_index,
             canonical_text(call.arguments),
             {name: (source.call, source.path) for name, source in call.from_results.items()},
+            call.task_id,
         )
         for call in calls
     ]

@@ -15,6 +15,7 @@ from bfcl.oracle.ambient import Guard
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.exact import NotJson, decode, exact_json
 from bfcl.oracle.packcode import Locator
+from bfcl.oracle.result_path import pick
 from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, RUN_SPAN, STATE, Scratch, TooLarge
 
 
@@ -107,8 +108,9 @@ class _Run:
         each = request["observe"] == "each"
         if each:
             self._read_state(NO_INDEX)
-        for index, (tool, turn, arguments, sources) in enumerate(request["calls"]):
-            self._call(index, tool, turn, self._bound(index, arguments, sources) if sources else arguments)
+        for index, (tool, turn, arguments, sources, task_id) in enumerate(request["calls"]):
+            context = self._context(stage.limits.tool, turn, task_id)
+            self._call(index, tool, self._bound(index, arguments, sources) if sources else arguments, context)
             if each:
                 self._read_state(index)
         if not each:
@@ -116,8 +118,9 @@ class _Run:
         if request["assertions"]:
             self._judge(request["assertions"])
 
-    def _context(self, timeout_s: float, turn: int) -> RunContext:
-        return RunContext(self._stage.clock, self._request["seed"], self._request["task_id"], timeout_s, turn)
+    def _context(self, timeout_s: float, turn: int, task_id: str | None = None) -> RunContext:
+        named = self._request["task_id"] if task_id is None else task_id
+        return RunContext(self._stage.clock, self._request["seed"], named, timeout_s, turn)
 
     def _guarded(self, phase: int, index: int, code: str, act: Callable[[], Any]) -> Any:
         """What pack code returned. Raises Broken where it raised, or reached outside its episode."""
@@ -149,8 +152,7 @@ class _Run:
             what = deadlines.subject(phase, index, self._request)
             raise self._broken("worker_message_too_large", f"{message} in {what}", phase, index) from None
 
-    def _call(self, index: int, tool: str, turn: int, arguments: str) -> None:
-        context = self._context(self._stage.limits.tool, turn)
+    def _call(self, index: int, tool: str, arguments: str, context: RunContext) -> None:
         given = decode(arguments)
         result = self._guarded(CALL, index, "tool_raised", lambda: self._backend.call_tool(tool, given, ctx=context))
         what = f"call {index} `{tool}`"
@@ -186,13 +188,13 @@ class _Run:
     def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:
         """The arguments with values of earlier results filled in, as canonical text, which is recorded."""
         filled = decode(arguments)
+        answers = [decode(result.decode()) for result in self._results]
         for parameter, (producer, path) in sources.items():
-            try:
-                filled[parameter] = _pick(self._results, producer, path)
-            except LookupError as miss:
+            filled[parameter], miss, why = pick(answers, producer, path)
+            if miss is not None:
                 tool = self._request["calls"][index][0]
-                message = f"{miss.args[0]}: call {index} `{tool}` parameter `{parameter}`: {miss.args[1]}"
-                raise self._broken("dependent_call_binding_failed", message, CALL, index) from None
+                message = f"{miss}: call {index} `{tool}` parameter `{parameter}`: {why}"
+                raise self._broken("dependent_call_binding_failed", message, CALL, index)
         data = exact_json(filled)
         self._append(wire.ARGUMENTS, data, CALL, index)
         return data.decode()
@@ -244,29 +246,3 @@ def _verdict(answer: Any) -> tuple[str, str | None]:
             return "not_applicable", detail
     shown = repr(answer) if isinstance(answer, (bool, int, float)) else f"a {type(answer).__name__}"
     return "error", f"returned {shown}, expected None or a not_applicable object"
-
-
-def _pick(results: Sequence[bytes], producer: int, path: Sequence[str | int]) -> Any:
-    """A non-null scalar of an earlier result. Raises LookupError(kind, sentence)."""
-    if not 0 <= producer < len(results):
-        raise LookupError("impossible", f"call {producer} has not run before it")
-    value = decode(results[producer].decode())
-    if isinstance(value.get("error"), dict):
-        raise LookupError("producer_error", f"call {producer} answered an error, `{value['error'].get('code')}`")
-    shown = f"result of call {producer}"
-    for step in path:
-        if isinstance(value, list):
-            if isinstance(step, str):
-                raise LookupError("impossible", f"{shown} is a list, which has no field `{step}`")
-            if not 0 <= step < len(value):
-                raise LookupError("missing", f"{shown} has {len(value)} elements, none at {step}")
-            value = value[step]
-        elif isinstance(value, dict) and str(step) in value:
-            value = value[str(step)]
-        else:
-            raise LookupError("missing", f"{shown} has no `{step}`")
-        shown += f"[{step}]" if isinstance(step, int) else f".{step}"
-    if value is None or isinstance(value, (list, dict)):
-        kind = "null" if value is None else "a list" if isinstance(value, list) else "an object"
-        raise LookupError("not_scalar", f"{shown} is {kind}, expected text, number or boolean")
-    return value

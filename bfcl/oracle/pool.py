@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import select
+import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bfcl.errors import OracleError, Problem
+from bfcl.files import storage
 from bfcl.oracle import answers, deadlines, wire
 from bfcl.oracle.ambience import ambiences
+from bfcl.oracle.packcode import MODULES
 from bfcl.oracle.protocol import OracleSpec
 from bfcl.oracle.scratch import CALL, IMPORT
 from bfcl.oracle.world import World
 
-MODULES = ("backend", "assertions")
 _WINDOW = 64
 """Open requests per world: enough that it never waits for the parent, few enough that worlds share the work."""
 
@@ -77,6 +81,7 @@ class Pool:
         self._fatal: dict[str, dict[str, str]] = {name: {} for name in self._ambiences}
         """Modules that took a world down while they were imported: not tried again."""
         self.level: dict[str, Any] | None = None
+        self._stopped = False
         self._keeper: ThreadPoolExecutor | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
@@ -88,11 +93,20 @@ class Pool:
         lanes = [Lane(name, asked, self._pairs) for name, asked in requests.items()]
         try:
             while open_lanes := [lane for lane in lanes if lane.unanswered]:
+                if self._stopped:
+                    raise OracleError(Problem(code="oracle_stopped", message="the run was interrupted"))
                 self._turn(open_lanes, needs_backend=needs_backend)
         except BaseException:
             self.close()  # an interrupt may come anywhere: no world is worth keeping
             raise
         return {lane.name: [lane.answers[number] for number in range(len(lane.requests))] for lane in lanes}
+
+    def stop(self) -> None:
+        """From another thread: let whoever waits for worlds return at once, by killing them, and start no more."""
+        self._stopped = True
+        for worlds in list(self._worlds.values()):
+            for world in list(worlds):
+                world.kill()
 
     def close(self) -> None:
         """End every world and remove every temporary directory. May be called again."""
@@ -151,7 +165,9 @@ class Pool:
 
     def _start(self, name: str) -> None:
         if self._directory is None:
-            self._directory = tempfile.TemporaryDirectory(prefix="bfcl-", ignore_cleanup_errors=True)
+            sweep_abandoned()
+            with storage(Path(tempfile.gettempdir())):
+                self._directory = tempfile.TemporaryDirectory(prefix=f"bfcl-{os.getpid()}-", ignore_cleanup_errors=True)
         if self._keeper is None:
             self._keeper = ThreadPoolExecutor(1, thread_name_prefix="bfcl-worlds")
         home = Path(self._directory.name).resolve()
@@ -205,3 +221,21 @@ class Pool:
 def _request_too_large(size: int) -> bytes:
     message = f"the episode's request has {size} bytes, more than the {wire.MESSAGE_LIMIT} of a message"
     return answers.breakdown_answer(deadlines.breakdown("worker_message_too_large", message, CALL))
+
+
+def sweep_abandoned() -> None:
+    """Remove the temporary directories of our own processes that were killed before they could."""
+    for path in Path(tempfile.gettempdir()).glob("bfcl-[0-9]*-*"):
+        with suppress(OSError, ValueError):
+            if path.stat().st_uid == os.getuid() and not _alive(int(path.name.split("-")[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

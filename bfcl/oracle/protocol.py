@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from bfcl.canonical import Json
 from bfcl.records.verdict import AssertionOutcome
+
+TIMEOUTS: Final = ("tool_timeout_s", "assertion_timeout_s", "import_timeout_s", "reset_timeout_s", "episode_timeout_s")
+"""Deadlines of an oracle in seconds, as `OracleSpec` and the configuration's `oracle_runtime` name them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +29,8 @@ class PlannedCall:
     arguments: Mapping[str, Json]
     turn_index: int = 0
     from_results: Mapping[str, ResultPath] = field(default_factory=dict)
+    task_id: str | None = None
+    """What this call's `ctx.task_id` says where it is not the episode's: probes of a chain keep their own names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -67,20 +66,6 @@ def scan(view: str, files: Sequence[str]) -> tuple[str, ...]:
             continue  # importing it tells more
         found.extend((name, line, what) for line, what in _Suspicion(tree).lines())
     return tuple(f"{name}:{line}: {what}" for name, line, what in sorted(set(found)))
-
-
-def shadowing(view: str) -> tuple[str, ...]:
-    """A sentence per top-level module of the pack that bears a standard library module's name."""
-    names = {
-        entry.stem if entry.suffix == ".py" else entry.name: entry.name
-        for entry in Path(view).iterdir()
-        if entry.suffix == ".py" or (entry.is_dir() and (entry / "__init__.py").is_file())
-    }
-    return tuple(
-        f"{names[name]}: hides the standard library module `{name}` from the pack's imports; rename it"
-        for name in sorted(names)
-        if name in sys.stdlib_module_names
-    )
 
 
 class _Suspicion:

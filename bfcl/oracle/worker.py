@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from bfcl.oracle import answers, suspects
-from bfcl.oracle.pool import MODULES, Pool
+from bfcl.oracle.packcode import MODULES
+from bfcl.oracle.pool import Pool
 from bfcl.oracle.protocol import Breakdown, Description, Episode, EpisodeResult, OracleSpec, Replayed
 
 _GRACE_S = 5.0
@@ -74,15 +75,15 @@ class LocalOracle:
             self._suspects = suspects.scan(self._spec.view, (self._spec.backend, self._spec.assertions))
         return self._suspects
 
-    def shadow_warnings(self) -> tuple[str, ...]:
-        """Pack files that hide a standard library module from the pack's own imports. Rule: pack.md §7.2."""
-        return suspects.shadowing(self._spec.view)
-
     def isolation(self) -> Mapping[str, Any]:
         """The level reached: `landlock` (ABI or None), `network_namespace`, `rlimits`. Starts a world if none ran."""
         if self._pool.level is None:
             self.describe()
         return dict(self._pool.level or {})
+
+    def stop(self) -> None:
+        """Interrupt calls that other threads are waiting in: they raise OracleError. Then `close`."""
+        self._pool.stop()
 
     def close(self) -> None:
         """End every world and remove every temporary directory. The next call would start anew."""

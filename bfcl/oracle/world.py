@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from bfcl.canonical import canonical_json
+from bfcl.files import storage
 from bfcl.oracle import deadlines, scratch, wire
 from bfcl.oracle.ambience import Ambience
 from bfcl.oracle.deadlines import Limits
-from bfcl.oracle.protocol import OracleSpec
+from bfcl.oracle.protocol import TIMEOUTS, OracleSpec
 
 _CHILD = str(Path(__file__).with_name("child.py"))
 _START_S = 60.0
@@ -36,13 +37,7 @@ _F_SETPIPE_SZ = 1031
 
 def limits_of(spec: OracleSpec) -> dict[str, float]:
     """Seconds per phase, as worlds want them."""
-    return {
-        "import": spec.import_timeout_s,
-        "reset": spec.reset_timeout_s,
-        "tool": spec.tool_timeout_s,
-        "assertion": spec.assertion_timeout_s,
-        "episode": spec.episode_timeout_s,
-    }
+    return {name.removesuffix("_timeout_s"): getattr(spec, name) for name in TIMEOUTS}
 
 
 class World:
@@ -57,9 +52,10 @@ class World:
         self.forks = fork
         self._spec, self._ambience, self._grace_s = spec, ambience, grace_s
         self._limits = Limits(limits_of(spec))
-        self._home = Path(tempfile.mkdtemp(prefix=ambience.directory_prefix, dir=directory))
-        self._private = self._home / "private"
-        self._private.mkdir()
+        with storage(directory):
+            self._home = Path(tempfile.mkdtemp(prefix=ambience.directory_prefix, dir=directory))
+            self._private = self._home / "private"
+            self._private.mkdir()
         self._out = bytearray()
         self._reader = wire.FrameReader()
         self.answered = 0
@@ -242,6 +238,14 @@ class World:
             return (self._home / "start.txt").read_text(errors="replace")[-2000:].strip()
         return ""
 
+    def kill(self) -> None:
+        """From another thread: end it and everything below it; whoever waits for its answers sees them end."""
+        process = self._process
+        if process is not None:
+            for stray in _descendants(process.pid):
+                _kill(os.kill, stray)
+            _kill(os.killpg, process.pid)
+
     def end(self, *, patient: bool = True) -> int | None:
         """End the world and everything below it. Returns its exit status; a second call does nothing.
 
@@ -300,7 +304,8 @@ def _shared_memory(home: Path) -> int:
     else:
         descriptor, path = tempfile.mkstemp(dir=home)
         Path(path).unlink()
-    os.ftruncate(descriptor, scratch.SIZE)
+    with storage(home):
+        os.ftruncate(descriptor, scratch.SIZE)
     return descriptor
 
 

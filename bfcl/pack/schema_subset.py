@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from bfcl.canonical import Json, canonical_text
 from bfcl.errors import did_you_mean
 from bfcl.located import canonical_word
+from bfcl.pack.json_pointer import pointer_parts, pointer_text
 from bfcl.pack.schema_keywords import RULES, SchemaDefect, has_type
 
 Schema = Mapping[str, Json]
@@ -54,7 +55,7 @@ def _walk(schema: Json, root: Schema, at: str) -> Iterator[SchemaDefect]:
     sound = True
     for keyword, value in schema.items():
         rule = RULES.get(keyword)
-        here = f"{at}/{_escape(keyword)}"
+        here = at + pointer_text((keyword,))
         if rule is None:
             sound = False
             close = None if keyword in _KNOWN_ELSEWHERE else did_you_mean(keyword, RULES)
@@ -83,7 +84,7 @@ def _children(keyword: str, value: Json, here: str) -> Iterator[tuple[str, Json]
     """The sub-schemas of one keyword with their pointers."""
     if keyword in ("properties", "$defs", "definitions") and isinstance(value, Mapping):
         for name, child in value.items():
-            yield f"{here}/{_escape(name)}", child
+            yield here + pointer_text((name,)), child
     elif keyword == "allOf" and isinstance(value, list):
         for index, child in enumerate(value):
             yield f"{here}/{index}", child
@@ -112,7 +113,7 @@ def _reaches_itself(ref: str, root: Schema, here: str) -> bool:
     todo = [ref]
     while todo:
         target = todo.pop()
-        pointer = "".join(f"/{_escape(part)}" for part in _ref_parts(target))
+        pointer = pointer_text(_ref_parts(target))
         if pointer in seen:
             continue
         seen.add(pointer)
@@ -133,8 +134,7 @@ def _refs_below(schema: object) -> list[str]:
 
 
 def _ref_parts(ref: str) -> list[str]:
-    pointer = unquote(ref[1:])
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    return pointer_parts(unquote(ref[1:]))
 
 
 def _lookup(root: Schema, ref: str) -> object:
@@ -149,10 +149,6 @@ def _lookup(root: Schema, ref: str) -> object:
         else:
             return _MISSING
     return value
-
-
-def _escape(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")
 
 
 # --- keywords against each other ----------------------------------------------------------------------------------
@@ -221,7 +217,7 @@ def _default_defects(schema: Json, root: Schema, at: str) -> Iterator[SchemaDefe
             message = f"`default` {canonical_word(schema['default'])} breaks `{fault.validator}` of its own schema"
             yield SchemaDefect(f"{at}/default", "default_violates_schema", message)
     for keyword, value in schema.items():
-        for pointer, child in _children(keyword, value, f"{at}/{_escape(keyword)}"):
+        for pointer, child in _children(keyword, value, at + pointer_text((keyword,))):
             yield from _default_defects(child, root, pointer)
 
 

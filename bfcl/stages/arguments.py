@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bfcl.canonical import Json, canonical_text
+from bfcl.pack.json_pointer import pointer_parts, pointer_text
+from bfcl.pack.schema_keywords import TYPES
 from bfcl.records.verdict import SchemaFailure
 from bfcl.stages.divergence import shortened
 
 Checker = Callable[[Mapping[str, Json]], "list[SchemaFailure]"]
 """Arguments to failures, sorted by pointer, code and message."""
-
-JSON_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 CODES: Mapping[str, str] = {
     "type": "argument_type_mismatch",
@@ -95,10 +95,12 @@ def _defects(schema: Json) -> list[SchemaFailure]:
             continue
         if "type" in part:
             named = part["type"]
-            wrong = [one for one in (named if isinstance(named, list) else [named]) if one not in JSON_TYPES]
+            wrong = [one for one in (named if isinstance(named, list) else [named]) if one not in TYPES]
             if wrong or named == []:
                 shown = shortened(wrong[0] if wrong else named)
-                found.append(_failure("invalid_schema_type", f"schema type {shown} is none of {', '.join(JSON_TYPES)}"))
+                found.append(
+                    _failure("invalid_schema_type", f"schema type {shown} is none of {', '.join(sorted(TYPES))}")
+                )
         if "pattern" in part and not _compiles(part["pattern"]):
             message = f"schema pattern {shortened(part['pattern'])} is not a regular expression"
             found.append(_failure("invalid_schema_pattern", message))
@@ -167,8 +169,7 @@ def _resolved(root: Json, reference: str) -> Json:
     if reference != "#" and not reference.startswith("#/"):
         return None
     found = root
-    for part in reference.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+    for key in pointer_parts(reference):
         if isinstance(found, Mapping) and key in found:
             found = found[key]
         elif isinstance(found, list) and key.isascii() and key.isdecimal() and int(key) < len(found):
@@ -189,7 +190,7 @@ def _compiled(text: str) -> Checker:
     if not defects:
         # Whatever else makes a keyword unusable (a text for `minimum`) is found by the metaschema, not by a crash.
         defects = [
-            _failure("invalid_schema_type", f"schema keyword {_pointer(error.path)} is malformed")
+            _failure("invalid_schema_type", f"schema keyword {pointer_text(error.path)} is malformed")
             for error in validator(validator.META_SCHEMA).iter_errors(schema)
         ]
     if defects:
@@ -280,7 +281,7 @@ _EXPECTED: Mapping[str, str] = {
 
 def _failed(error: Any) -> SchemaFailure:
     keyword, limit = str(error.validator), error.validator_value
-    pointer = _pointer(error.absolute_path)
+    pointer = pointer_text(error.absolute_path)
     if keyword == "required":
         # jsonschema names the missing property in its sentence only.
         name = next(name for name in limit if f"{name!r} is a required property" == error.message)
@@ -311,10 +312,6 @@ def _type_of(value: Json) -> str:
     if isinstance(value, str):
         return "string"
     return "object" if isinstance(value, Mapping) else "array"
-
-
-def _pointer(path: Any) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def _failure(code: str, message: str, pointer: str | None = None) -> SchemaFailure:

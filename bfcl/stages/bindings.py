@@ -6,68 +6,25 @@ Check 2 and expansion ask the same functions, so what was checked is what binds.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.errors import BfclError, Problem, did_you_mean
 from bfcl.pack.filters import parse_filter
 from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
+from bfcl.pack.json_pointer import pointer_parts
 from bfcl.pack.model import Manifest
 from bfcl.pack.slots import SlotSource, parse_source
 from bfcl.records.template import Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
+from bfcl.stages.candidates import Candidates
+from bfcl.stages.pool import LastPool
 
 Rows: TypeAlias = Sequence[Mapping[str, Json]]
 
 RESERVED_NAME = "slot_name"
 """Surfaces use `{slot_name}` for the label of the asked slot."""
-
-
-@dataclass(frozen=True)  # without slots, for the cached property
-class Candidates:
-    """The values a source offers, in binding order. A range stays a `range`, so its length costs nothing."""
-
-    values: Sequence[Json]
-    refs: Sequence[str] | None = None
-    """Fixture references beside the values: canonical JSON `["COLL","<id>"]`."""
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def text(self, index: int) -> str:
-        """Canonical JSON of a value: equality of values is equality of these, so `1`, `1.0` and `true` differ."""
-        return canonical_text(self.values[index])
-
-    @cached_property
-    def _places(self) -> dict[str, list[int]]:
-        places: dict[str, list[int]] = {}
-        for index, value in enumerate(self.values):
-            places.setdefault(canonical_text(value), []).append(index)
-        return places
-
-    def places(self, text: str) -> list[int]:
-        """Indexes of the values whose canonical JSON is `text`, ascending."""
-        if not isinstance(self.values, range):
-            return self._places.get(text, [])
-        number = int(text) if re.fullmatch(r"-?[0-9]+", text) else None
-        return [self.values.index(number)] if number is not None and number in self.values else []
-
-    def multiplicities(self, other: Candidates) -> set[int] | None:
-        """How often each of `other`'s values occurs here, as the set of counts; None where counting costs too much."""
-        if isinstance(self.values, range) and self.values == other.values:
-            return {1}
-        if isinstance(other.values, range):
-            return None
-        return {len(self.places(text)) for text in other._places}
-
-    @property
-    def distinct(self) -> int:
-        """How many different values there are."""
-        return len(self.values) if isinstance(self.values, range) else len(self._places)
 
 
 class Resolved(NamedTuple):
@@ -89,8 +46,8 @@ class Sources:
         self._manifest = manifest
         self._resolved: dict[tuple[str, str | None], Resolved] = {}
         self._keyed: dict[str, tuple[list[str], tuple[Problem, ...]]] = {}
-        self.kept: object = None
-        """A place for what expansion built last from these sources."""
+        self.last_pool = LastPool()
+        """What expansion built last from these sources."""
 
     def resolve(self, source: str, filter_text: str | None) -> Resolved:
         """The candidates of a source under a filter, and every problem that keeps it from offering any."""
@@ -231,8 +188,7 @@ def _parts(root: Json, schema: Json, depth: int) -> Iterator[Mapping[str, Json]]
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#"):
         target: Json = root
-        for part in reference[1:].split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
+        for name in pointer_parts(reference):
             target = target.get(name) if isinstance(target, Mapping) else None
         yield from _parts(root, target, depth + 1)
     members = schema.get("allOf")

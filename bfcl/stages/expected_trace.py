@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bfcl.canonical import Json
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.oracle.protocol import Episode, EpisodeResult, Oracle, PlannedCall
+from bfcl.oracle.result_path import Miss, pick
 from bfcl.pack.placeholders import fill_json
 from bfcl.records.ids import TemplateId
 from bfcl.records.plan import Outline
@@ -19,24 +20,15 @@ from bfcl.records.trace import Call, Trace
 from bfcl.stages.call_plan import BINDING_FAILED, Argument, CallPlan, blueprint, superseded, template_problem
 
 
-def derive(
-    template: Template, outline: Outline, tasks: Sequence[Task], tools: Mapping[str, Tool], oracle: Oracle | None
-) -> list[Trace]:
-    """The expected calls of each task, in input order, where `tasks` are all tasks of the template.
-
-    `oracle` is used by `dependent_call` templates only, for one episode a task. A task whose dependent argument does
-    not resolve keeps an underived trace with its reason. Raises StageError for faults of the template, or if no task of
-    it can be derived; OracleError if no episode can run at all.
-    """
-    traces = derive_chunk(template, outline, tasks, tools, oracle)
-    raise_all(StageError, starved(template.template_id, traces))
-    return traces
-
-
 def derive_chunk(
     template: Template, outline: Outline, tasks: Sequence[Task], tools: Mapping[str, Tool], oracle: Oracle | None
 ) -> list[Trace]:
-    """`derive` for some tasks of a template: losing all of them is no fault yet (ask `starved` of the whole)."""
+    """The expected calls of some tasks of a template, in input order.
+
+    `oracle` is used by `dependent_call` templates only, for one episode a task. A task whose dependent argument does
+    not resolve keeps an underived trace with its reason; losing all of them is no fault yet (ask `starved` of the
+    whole). Raises StageError for faults of the template; OracleError if no episode can run at all.
+    """
     calls, problems = blueprint(template, outline, tools)
     raise_all(StageError, problems)
     if any(argument.kind == "result" for call in calls for argument in call.arguments):
@@ -59,11 +51,6 @@ def starved(template_id: TemplateId, traces: Sequence[Trace]) -> list[Problem]:
             fix="correct the path, or narrow the slot filters to rows that have a result",
         )
     ]
-
-
-def trace_problems(template: Template, outline: Outline, tools: Mapping[str, Tool]) -> list[Problem]:
-    """Faults of a template's calls that no task escapes, in call order, then those of the template as a whole."""
-    return list(blueprint(template, outline, tools).problems)
 
 
 def superseded_calls(template: Template, outline: Outline, tools: Mapping[str, Tool]) -> list[tuple[int, str]]:
@@ -114,36 +101,6 @@ def _calls(calls: Sequence[CallPlan], arguments: Sequence[Mapping[str, Json]]) -
 
 # --- dependent arguments ------------------------------------------------------------------------------------------
 
-Miss = Literal["call_did_not_finish", "error_result", "path_missing", "null_value", "not_a_scalar", "name_on_a_list"]
-
-
-class _Resolved(NamedTuple):
-    value: Json
-    miss: Miss | None
-
-
-def resolve(result: Json, path: Sequence[str | int]) -> _Resolved:
-    """The non-null scalar at `path` of a tool's result, or why there is none."""
-    if isinstance(result, Mapping) and isinstance(result.get("error"), Mapping):
-        return _Resolved(None, "error_result")
-    value = result
-    for step in path:
-        if isinstance(value, list):
-            if isinstance(step, str):
-                return _Resolved(None, "name_on_a_list")
-            if step >= len(value):
-                return _Resolved(None, "path_missing")
-            value = value[step]
-        elif isinstance(value, Mapping) and str(step) in value:
-            value = value[str(step)]
-        else:
-            return _Resolved(None, "path_missing")
-    if value is None:
-        return _Resolved(None, "null_value")
-    if isinstance(value, Mapping | list):
-        return _Resolved(None, "not_a_scalar")
-    return _Resolved(value, None)
-
 
 def _derive_dependent(
     template: Template, calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle
@@ -186,12 +143,10 @@ def _fill_results(
         for one in call.arguments:
             if one.source is None:
                 continue
-            if one.source.call >= len(answers):
-                return _Missed("call_did_not_finish", call.tool, one.name)
-            value, miss = resolve(answers[one.source.call], one.source.path)
-            if miss is not None:
-                return _Missed(miss, call.tool, one.name)
-            filled[one.name] = value
+            picked = pick(answers, one.source.call, one.source.path)
+            if picked.miss is not None:
+                return _Missed(picked.miss, call.tool, one.name)
+            filled[one.name] = picked.value
     return None
 
 

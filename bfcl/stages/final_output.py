@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import ReplayVerdict, ToolResult
 from bfcl.stages.arguments import required_parameters
 from bfcl.tables.benchmark import BenchmarkRow, ExpectedCall, Message, WireCall
-from bfcl.tables.codec import Row
+from bfcl.tables.decisions import Decision
 
 SURFACE_GATE: Final = "deterministic_guards"
 ORDERING: Final = "raw_order"
@@ -89,24 +88,6 @@ def argument_order(template: Template, catalog: Mapping[str, Tool]) -> ArgumentO
     return tuple(orders)
 
 
-class Decision(NamedTuple):
-    """What the stages decided about one task: all that planning and counting need."""
-
-    task_id: TaskId
-    template_id: TemplateId
-    turn_policy: str
-    canonical: bool
-    """Not a paraphrase."""
-    has_distractor: bool
-    """The row shows a tool it does not require."""
-    guards: tuple[str, ...]
-    """Surface guards violated, each once; none means accepted."""
-    trace_drop_reason: str | None
-    schema_valid: bool
-    replay_valid: bool
-    replay_reason: str | None
-
-
 class PublicationPlan(NamedTuple):
     """Ids of both tables in row order. `published` is a subsequence of `raw`."""
 
@@ -126,8 +107,12 @@ class Tally(NamedTuple):
     published: int
     guard_rejections: Mapping[str, int]
     """Template to number of rows that violate a guard."""
+    guard_counts: Mapping[str, int]
+    """Guard to number of rows that violate it."""
     trace_drops: Mapping[str, int]
     """Reason to number of underived traces."""
+    replay_drops: Mapping[str, int]
+    """Reason to number of rows that are not replay-valid, those of earlier stages included."""
     published_policies: Mapping[str, int]
     """Turn policy to number of published rows."""
     published_with_distractor: int
@@ -144,26 +129,6 @@ def gold_ineligibility_reasons(tier: Tier, lineage_policy: str) -> tuple[str, ..
 
 
 # --- Decisions ----------------------------------------------------------------------------------------------------
-
-
-def decide(task: Row, surface: Row, trace: Row, schema: Row, replay: Row) -> Decision:
-    """Gather one task's verdicts from its rows in the five tables, which must be of one task: see `disagreements`.
-
-    Rows and not records, since of a hundred thousand conversations only these columns are read here.
-    """
-    violations = surface["guard_violations"]
-    return Decision(
-        task_id=task["task_id"],
-        template_id=task["template_id"],
-        turn_policy=task["turn_policy"],
-        canonical=task["variant_index"] == 0,
-        has_distractor=not set(task["tools_present"]) <= set(task["required_tools"]),
-        guards=() if violations == "[]" else tuple(dict.fromkeys(one["guard"] for one in json.loads(violations))),
-        trace_drop_reason=trace["drop_reason"],
-        schema_valid=schema["valid"],
-        replay_valid=replay["valid"],
-        replay_reason=replay["reason"],
-    )
 
 
 def disagreements(tables: Mapping[str, Iterable[str]]) -> list[Problem]:
@@ -220,8 +185,10 @@ def publication_plan(decisions: Sequence[Decision]) -> PublicationPlan:
 def tally(decisions: Iterable[Decision]) -> Tally:
     """Count decisions for the manifest, in one pass."""
     counts: Counter[str] = Counter()
+    rejections: Counter[str] = Counter()
     guards: Counter[str] = Counter()
-    drops: Counter[str] = Counter()
+    trace_drops: Counter[str] = Counter()
+    replay_drops: Counter[str] = Counter()
     policies: Counter[str] = Counter()
     for decision in decisions:
         counts["expanded"] += 1
@@ -231,9 +198,12 @@ def tally(decisions: Iterable[Decision]) -> Tally:
         counts["schema_passed"] += decision.schema_valid
         counts["replay_passed"] += decision.replay_valid
         if decision.guards:
-            guards[decision.template_id] += 1
+            rejections[decision.template_id] += 1
+            guards.update(decision.guards)
         if decision.trace_drop_reason is not None:
-            drops[decision.trace_drop_reason] += 1
+            trace_drops[decision.trace_drop_reason] += 1
+        if decision.replay_reason is not None:
+            replay_drops[decision.replay_reason] += 1
         if decision.replay_valid and not decision.guards:
             counts["published"] += 1
             counts["published_with_distractor"] += decision.has_distractor
@@ -246,8 +216,10 @@ def tally(decisions: Iterable[Decision]) -> Tally:
         schema_passed=counts["schema_passed"],
         replay_passed=counts["replay_passed"],
         published=counts["published"],
-        guard_rejections=dict(guards),
-        trace_drops=dict(drops),
+        guard_rejections=dict(rejections),
+        guard_counts=dict(guards),
+        trace_drops=dict(trace_drops),
+        replay_drops=dict(replay_drops),
         published_policies=dict(policies),
         published_with_distractor=counts["published_with_distractor"],
     )

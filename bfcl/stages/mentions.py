@@ -34,16 +34,6 @@ def mentions(text: str, value: str) -> bool:
     return _mentions(unicodedata.normalize("NFC", text), unicodedata.normalize("NFC", value))
 
 
-def names_word(text: str, word: str) -> bool:
-    """Whether `word` stands in `text` as a whole word, whatever the case: no word character touches its word edges."""
-    return _names_word(fold(text), fold(word))
-
-
-def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether `phrase` is a part of `text`, whatever the case. An empty phrase is part of nothing."""
-    return bool(phrase) and fold(phrase) in fold(text)
-
-
 def fold(text: str) -> str:
     """The form in which texts that differ in case or composition only are equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
@@ -60,6 +50,7 @@ def _mentions_grouped(text: str, digits: str) -> bool:
 
 
 def _names_word(text: str, word: str) -> bool:
+    """Whether a word stands in a text, both folded, with no word character touching its word edges."""
     for at in _places(text, word):
         end = at + len(word)
         touched_before = at > 0 and _is_word(word[0]) and _is_word(text[at - 1])

@@ -13,32 +13,16 @@ from bfcl.records.surface import Surface, Turn
 from bfcl.records.task import Task
 from bfcl.records.template import Milestone, Template
 from bfcl.stages.mentions import TOOL_NAMES, guards, violations
+from bfcl.stages.reply_links import reply_links
 from bfcl.stages.wording import (
-    DEFAULT_SYSTEM_PROMPT,
     SLOT_NAME,
     Wording,
     asked_slot,
     empty_turn,
     milestone_text,
-    prompt_bundle_hash,
-    render_language,
     slot_label,
-    system_prompt,
-    system_prompt_id,
     template_text_problems,
-    text_problems,
 )
-
-__all__ = [
-    "DEFAULT_SYSTEM_PROMPT",
-    "Wording",
-    "prompt_bundle_hash",
-    "render",
-    "render_language",
-    "system_prompt",
-    "system_prompt_id",
-    "text_problems",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +45,8 @@ def render(template: Template, outline: Outline, tasks: Sequence[Task], wording:
     Raises StageError with every gap in the wording, or with every turn that comes out empty.
     """
     raise_all(StageError, template_text_problems(template, wording.assistant_turn_templates, wording.language))
-    lines = [_line(template, step, wording) for step in outline.steps]
+    answered = reply_links(template).answered()
+    lines = [_line(template, step, wording, answered) for step in outline.steps]
     rules = guards(template, _forbidden_tools(template, wording))
     user_turn_count = outline.num_user_turns
     empty: list[Problem] = []
@@ -102,11 +87,11 @@ def _forbidden_tools(template: Template, wording: Wording) -> list[str]:
     return [name for name in wording.tool_names if name not in wording.tool_names_exempt]
 
 
-def _line(template: Template, step: Step, wording: Wording) -> _Line:
+def _line(template: Template, step: Step, wording: Wording, answered: Mapping[int, int]) -> _Line:
     if step.kind == "calls":
         fixed = Turn(kind="calls", call_group=step.call_group)
         return _Line(kind="calls", text="", fixed=fixed, label=None, update_index=None)
-    text, milestone = _text(template, step, wording)
+    text, milestone = _text(template, step, wording, answered)
     said = names(text)
     label = None
     if SLOT_NAME in said:
@@ -116,7 +101,9 @@ def _line(template: Template, step: Step, wording: Wording) -> _Line:
     return _Line(kind=step.kind, text=text, fixed=turn, label=label, update_index=step.update_index)
 
 
-def _text(template: Template, step: Step, wording: Wording) -> tuple[str, Milestone | None]:
+def _text(
+    template: Template, step: Step, wording: Wording, answered: Mapping[int, int]
+) -> tuple[str, Milestone | None]:
     """The text of a step, and the milestone that `{slot_name}` in it speaks of."""
     milestone = None
     if step.kind == "text":
@@ -126,17 +113,11 @@ def _text(template: Template, step: Step, wording: Wording) -> tuple[str, Milest
         text = template.user_turn_templates.get(wording.language)
     else:
         turn = template.user_simulator_turns[step.entry]
-        milestone = _replied_to(template, turn.after)
+        milestone = template.assistant_milestones[answered[step.entry]]
         text = turn.content_template.get(wording.language)
     if text is None:
         raise ValueError(f"{template.template_id}: a step without text passed the wording check")
     return text, milestone
-
-
-def _replied_to(template: Template, after: str) -> Milestone | None:
-    milestones = template.assistant_milestones
-    by_id = next((milestone for milestone in milestones if milestone.id == after), None)
-    return by_id or next((milestone for milestone in milestones if milestone.type == after), None)
 
 
 def _turns(lines: Sequence[_Line], task: Task) -> tuple[Turn, ...]:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from bfcl.canonical import Json
 from bfcl.errors import Problem, StageError, did_you_mean, raise_all
 from bfcl.pack.placeholders import names, names_in
-from bfcl.records.ids import TEXT_MILESTONES, TURN_POLICIES
+from bfcl.records.ids import TURN_POLICIES
 from bfcl.records.plan import Outline, Plan, Step
 from bfcl.records.task import Task
 from bfcl.records.template import Milestone, Template, Texts
 from bfcl.records.tool import Tool
 from bfcl.stages.arguments import required_parameters
+from bfcl.stages.reply_links import reply_links
 
 _SILENT_POLICIES = {"irrelevant": "decline", "clarify_only": "ask_for_slot"}
 """Policies without calls, and the milestone each must end in."""
@@ -30,7 +31,7 @@ def outline(template: Template, catalog: Mapping[str, Tool] | None = None) -> Ou
     Raises: StageError with all `shape_problems`.
     """
     raise_all(StageError, shape_problems(template, catalog))
-    steps = _steps(template, _links(template).replies)
+    steps = _steps(template, reply_links(template).replies)
     coverage = _coverage(steps)
     return Outline(
         template_id=template.template_id,
@@ -40,11 +41,6 @@ def outline(template: Template, catalog: Mapping[str, Tool] | None = None) -> Ou
         confirmed_groups=coverage.groups,
         has_slot_correction=any(step.update_index is not None for step in steps),
     )
-
-
-def plan(outline: Outline, task: Task) -> Plan:
-    """The row of `conversation_plans` of one task."""
-    return plans(outline, [task])[0]
 
 
 def plans(outline: Outline, tasks: Sequence[Task]) -> list[Plan]:
@@ -69,7 +65,7 @@ def plans(outline: Outline, tasks: Sequence[Task]) -> list[Plan]:
 
 def delivery_order(template: Template) -> tuple[int, ...]:
     """Indexes into `user_simulator_turns` in conversation order. Raises StageError where a link does not resolve."""
-    links = _links(template)
+    links = reply_links(template)
     raise_all(StageError, links.problems)
     return tuple(links.replies[index] for index in sorted(links.replies))
 
@@ -95,7 +91,7 @@ def structure_problems(template: Template) -> list[Problem]:
     problems += _id_problems(template)
     problems += _slot_name_problems(template)
     problems += _group_problems(template)
-    links = _links(template)
+    links = reply_links(template)
     problems += links.problems
     problems += _reply_problems(template, links.replies)
     return problems
@@ -143,47 +139,6 @@ def _reply_problems(template: Template, replies: Mapping[int, int]) -> Iterator[
             message = f"milestone `{milestone.id}` has no user reply; expected a simulator turn after it"
             fix = f"add an entry with `after: {milestone.id}` to `user_simulator_turns`"
             yield _problem(template, "text_milestone_without_reply", f"assistant_milestones.{index}", message, fix)
-
-
-class _Links(NamedTuple):
-    """Milestone index to the index of the simulator entry that follows it, and what does not resolve."""
-
-    replies: dict[int, int]
-    problems: list[Problem]
-
-
-def _links(template: Template) -> _Links:
-    replies: dict[int, int] = {}
-    problems = []
-    last = len(template.assistant_milestones) - 1
-    for entry, turn in enumerate(template.user_simulator_turns):
-        index, message = _followed(template.assistant_milestones, turn.after)
-        if index is not None and index in replies:
-            message = f"entries {replies[index]} and {entry} both follow `{turn.after}`; expected one reply a milestone"
-        elif index == last and template.assistant_milestones[last].type == "ask_for_slot":
-            message = f"`{turn.after}` is a closing question, which stays unanswered; expected no entry after it"
-        elif index is not None:
-            replies[index] = entry
-            continue
-        known = [each.id for each in template.assistant_milestones if each.type in TEXT_MILESTONES]
-        fix = did_you_mean(turn.after, known) if index is None else None
-        field = f"user_simulator_turns.{entry}.after"
-        problems.append(_problem(template, "simulator_after_unresolved", field, message, fix))
-    return _Links(replies, problems)
-
-
-def _followed(milestones: Sequence[Milestone], after: str) -> tuple[int | None, str]:
-    """The text milestone `after` names, by id or by a type that occurs once; else None and what was seen."""
-    found = [index for index, milestone in enumerate(milestones) if milestone.id == after]
-    if not found:
-        found = [index for index, milestone in enumerate(milestones) if milestone.type == after]
-    if not found:
-        return None, f"`{after}` is neither a milestone id nor a milestone type of this template"
-    if len(found) > 1:
-        return None, f"`{after}` names {len(found)} milestones; expected exactly one"
-    if milestones[found[0]].type not in TEXT_MILESTONES:
-        return None, f"`{after}` names a tool call; expected a text milestone"
-    return found[0], ""
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------
@@ -261,7 +216,7 @@ def policy_problems(template: Template, catalog: Mapping[str, Tool] | None = Non
     Expects a template without `structure_problems`. A call also reads a slot through a required parameter of that
     name; that is known only where `catalog` (name to tool) is given.
     """
-    steps = _steps(template, _links(template).replies)
+    steps = _steps(template, reply_links(template).replies)
     problems = [
         _problem(template, "turn_policy_shape_violation", field, f"policy `{template.turn_policy}`: {message}")
         for field, message in _breaches(template, steps)

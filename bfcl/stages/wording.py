@@ -14,7 +14,9 @@ from bfcl.errors import ConfigError, Problem, StageError, did_you_mean
 from bfcl.pack.model import Manifest
 from bfcl.pack.placeholders import names
 from bfcl.records.ids import TEXT_MILESTONES
-from bfcl.records.template import Milestone, SimulatorTurn, Template, Texts
+from bfcl.records.template import Milestone, Template, Texts
+from bfcl.records.tool import Tool
+from bfcl.stages.reply_links import reply_links
 
 SLOT_NAME = "slot_name"
 """The placeholder that stands for the asked slot's label."""
@@ -50,6 +52,20 @@ class Wording:
     """Of the whole catalog, in its order."""
     tool_names_exempt: tuple[str, ...] = ()
     prevent_tool_name_leakage: bool = True
+
+
+def wording_of(manifest: Manifest, tools: Sequence[Tool], language: str, prevent_tool_name_leakage: bool) -> Wording:
+    """The wording of a run. `tools` is the whole catalog, `language` what `render_language` chose."""
+    prompt = system_prompt(manifest)
+    return Wording(
+        language=language,
+        assistant_turn_templates=manifest.assistant_turn_templates,
+        system_prompt=prompt,
+        system_prompt_id=system_prompt_id(prompt),
+        tool_names=tuple(tool.name for tool in tools),
+        tool_names_exempt=manifest.tool_names_exempt,
+        prevent_tool_name_leakage=prevent_tool_name_leakage,
+    )
 
 
 def system_prompt(manifest: Manifest) -> str:
@@ -228,7 +244,7 @@ def empty_turn(template: Template, message: str) -> Problem:
 def _speeches(template: Template, blocks: Mapping[str, Texts], language: str) -> Iterator[_Speech]:
     """Every text in conversation order; a reply that follows no milestone comes last (check 1 reports it)."""
     bound = set(template.slots)
-    replies = _replies(template)
+    replies = reply_links(template).replies
 
     def user(texts: Texts, field: str, milestone: Milestone | None) -> _Speech:
         named = {SLOT_NAME} if asked_slot(template, milestone) is not None else set()
@@ -263,22 +279,6 @@ def _speeches(template: Template, blocks: Mapping[str, Texts], language: str) ->
     for index in range(len(template.user_simulator_turns)):
         if index not in replies.values():
             yield reply(index, None)
-
-
-def _replies(template: Template) -> dict[int, int]:
-    """Milestone index to the index of the reply that follows it: by id, else by a type that occurs once."""
-    milestones = template.assistant_milestones
-    counts = Counter(milestone.type for milestone in milestones)
-
-    def follows(turn: SimulatorTurn, milestone: Milestone) -> bool:
-        return turn.after == milestone.id or (turn.after == milestone.type and counts[milestone.type] == 1)
-
-    found: dict[int, int] = {}
-    for entry, turn in enumerate(template.user_simulator_turns):
-        at = next((index for index, milestone in enumerate(milestones) if follows(turn, milestone)), None)
-        if at is not None:
-            found.setdefault(at, entry)
-    return found
 
 
 def _missing(template: Template, speech: _Speech, language: str) -> Problem:

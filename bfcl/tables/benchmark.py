@@ -6,24 +6,20 @@ of one canonical JSON line a row: it outlives pyarrow versions.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from bfcl.canonical import Json, canonical_json
-from bfcl.digest import Digest, Sha256Stream, sha256_file
+from bfcl.digest import Digest, sha256_file
 from bfcl.errors import Problem, ReleaseError
-from bfcl.files import storage
+from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_GROUP_ROWS = 1024
-ROW_GROUP_BYTES = 64 << 20
-"""A row group ends at either limit, whichever comes first; bytes count canonical lines. Rows alone decide both."""
 
 _READ_ROWS = 1024
 _REPORTED_DIFFERENCES = 20
@@ -203,27 +199,12 @@ class BenchmarkWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        import pyarrow.parquet
-
         self._path = path
         self._schema = benchmark_schema()
-        self._digest = Sha256Stream()
+        self._file = RowGroupFile(path, self._schema)
         self._pending: list[BenchmarkRow] = []
         self._lines: list[bytes] = []
         self._pending_bytes = 0
-        self._rows = 0
-        with storage(path):
-            self._stream = path.open("wb")
-            os.fchmod(self._stream.fileno(), 0o644)
-            self._parquet = pyarrow.parquet.ParquetWriter(
-                self._stream,
-                self._schema,
-                version="2.6",
-                compression="zstd",
-                compression_level=3,
-                write_page_checksum=True,
-                store_schema=True,
-            )
 
     def write(self, rows: Sequence[BenchmarkRow], lines: Sequence[bytes] | None = None) -> None:
         """Append rows. `lines` are their `encode_row` forms where the caller has them already."""
@@ -237,12 +218,8 @@ class BenchmarkWriter:
     def close(self) -> BenchmarkInfo:
         """Finish the file, fsync it and hash it from the disk."""
         self._flush()
-        with storage(self._path):
-            self._parquet.close()
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-            self._stream.close()
-        return BenchmarkInfo(self._rows, sha256_file(self._path), self._digest.digest())
+        rows_digest = self._file.close()
+        return BenchmarkInfo(self._file.rows, sha256_file(self._path), rows_digest)
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -251,11 +228,8 @@ class BenchmarkWriter:
             return
         pending = cast("list[dict[str, Any]]", self._pending)
         columns = [pa.array([row[field.name] for row in pending], type=field.type) for field in self._schema]
-        batch = pa.record_batch(columns, schema=self._schema)
-        with storage(self._path):
-            self._parquet.write_batch(batch, row_group_size=batch.num_rows)
-        self._digest.update(b"\n".join(self._lines) + b"\n")
-        self._rows += batch.num_rows
+        group = pa.Table.from_arrays(columns, schema=self._schema)
+        self._file.append(group, b"\n".join(self._lines) + b"\n")
         self._pending.clear()
         self._lines.clear()
         self._pending_bytes = 0
@@ -264,12 +238,7 @@ class BenchmarkWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._stream.closed:
-            # Nobody reads an abandoned file: its footer may fail as the row groups before it did.
-            with contextlib.suppress(OSError):
-                self._parquet.close()
-            with contextlib.suppress(OSError):
-                self._stream.close()
+        if self._file.abandon():
             self._path.unlink(missing_ok=True)
 
 
@@ -303,6 +272,16 @@ def read_rows(path: Path) -> Iterator[BenchmarkRow]:
     for batch in _batches(path):
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield cast("BenchmarkRow", dict(zip(names, values, strict=True)))
+
+
+def column_values(path: Path, name: str) -> set[str]:
+    """The distinct values of a text column, reading that column alone; a null counts as the empty text.
+
+    Raises: KeyError for a column that no row has, ReleaseError `release_payload_unreadable` on damaged pages.
+    """
+    if str(benchmark_schema().field(name).type) != "string":
+        raise KeyError(name)
+    return {value or "" for batch in _batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
 
 
 def compare_selection(raw: Path, published: Path) -> Comparison:

@@ -6,24 +6,20 @@ of one canonical JSON line a row, each ended by a line feed: it outlives pyarrow
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bfcl.digest import Digest, Sha256Stream
 from bfcl.errors import DriftError, Problem
-from bfcl.files import storage
 from bfcl.tables.codec import Row
 from bfcl.tables.columns import COLUMNS
+from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_GROUP_ROWS = 4096
-ROW_GROUP_BYTES = 64 << 20
-"""A row group ends at either limit, whichever comes first; bytes count canonical lines. Rows alone decide both."""
 
 _READ_ROWS = 1024
 
@@ -67,26 +63,10 @@ class TableWriter:
     """
 
     def __init__(self, path: Path, artifact: str) -> None:
-        import pyarrow.parquet
-
-        self._path = path
         self._schema = table_schema(artifact)
-        self._digest = Sha256Stream()
+        self._file = RowGroupFile(path, self._schema)
         self._pending: list[bytes] = []
         self._pending_bytes = 0
-        self._rows = 0
-        with storage(path):
-            self._stream = path.open("wb")
-            os.fchmod(self._stream.fileno(), 0o644)
-            self._parquet = pyarrow.parquet.ParquetWriter(
-                self._stream,
-                self._schema,
-                version="2.6",
-                compression="zstd",
-                compression_level=3,
-                write_page_checksum=True,
-                store_schema=True,
-            )
 
     def write(self, lines: Iterable[bytes]) -> None:
         """Append rows, one canonical JSON line each, without line feed."""
@@ -101,13 +81,8 @@ class TableWriter:
 
     def close(self) -> TableInfo:
         """Finish the file and fsync it."""
-        with storage(self._path):
-            self._flush()
-            self._parquet.close()
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-            self._stream.close()
-        return TableInfo(self._rows, self._digest.digest())
+        self._flush()
+        return TableInfo(rows_digest=self._file.close(), rows=self._file.rows)
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -116,7 +91,6 @@ class TableWriter:
         if not self._pending:
             return
         data = b"\n".join(self._pending) + b"\n"
-        self._digest.update(data)
         # One block and one thread: Arrow then reads the group as a single chunk, so its pages do not depend on cores.
         table = pyarrow.json.read_json(
             pa.BufferReader(data),
@@ -125,23 +99,14 @@ class TableWriter:
                 explicit_schema=self._schema, newlines_in_values=False, unexpected_field_behavior="error"
             ),
         )
-        with storage(self._path):
-            self._parquet.write_table(table, row_group_size=table.num_rows)
-        self._rows += table.num_rows
+        self._file.append(table, data)
         self._pending.clear()
 
     def __enter__(self) -> TableWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._stream.closed:
-            # The writer insists on a footer, which may fail as the row groups before it did.
-            with contextlib.suppress(OSError):
-                self._parquet.close()
-            with contextlib.suppress(OSError):
-                self._stream.truncate(0)
-            with contextlib.suppress(OSError):
-                self._stream.close()
+        self._file.abandon()
 
 
 def read_rows(path: Path, artifact: str) -> Iterator[Row]:

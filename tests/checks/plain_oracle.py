@@ -135,7 +135,7 @@ class _Playing:
                 return
             arguments[name] = value
         try:
-            answer = self._backend["call_tool"](call.tool, arguments, ctx=self._context(call.turn_index))
+            answer = self._backend["call_tool"](call.tool, arguments, ctx=self._context(call.turn_index, call.task_id))
         except Exception as error:  # noqa: BLE001
             self._broken = _breakdown("tool_raised", error, "call", index)
             return
@@ -181,10 +181,14 @@ class _Playing:
             breakdown=self._broken,
         )
 
-    def _context(self, turn_index: int) -> Any:
+    def _context(self, turn_index: int, task_id: str | None = None) -> Any:
         episode = self._episode
         return SimpleNamespace(
-            clock=self._clock, seed=episode.seed, timeout_s=5.0, task_id=episode.task_id, turn_index=turn_index
+            clock=self._clock,
+            seed=episode.seed,
+            timeout_s=5.0,
+            task_id=task_id or episode.task_id,
+            turn_index=turn_index,
         )
 
 

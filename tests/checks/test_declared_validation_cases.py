@@ -269,7 +269,10 @@ def test_check_5_plays_a_chain_of_cases_as_one_episode(tmp_path: Path) -> None:
     assert chains == [(0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8, 9)]
     played = episode(cases, chains[-1])
     assert (played.task_id, played.seed, played.observe) == ("probe__start_done", 0, "each")
-    assert [(call.tool, call.turn_index) for call in played.calls] == [("start_firing", 0), ("get_kiln", 0)]
+    assert [(call.tool, call.turn_index, call.task_id) for call in played.calls] == [
+        ("start_firing", 0, "probe__start_done"),
+        ("get_kiln", 0, "probe__kiln_after_start"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
 from tests.checks.judged import Judged
-from tests.packs import ALL_POLICIES, Edit, append, replace, run_config, write_pack
+from tests.packs import ALL_POLICIES, Edit, append, put, replace, run_config, write_pack
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "packs" / "tiny_oracle_pack"
@@ -82,6 +82,20 @@ def test_every_policy_passes_in_worker_processes(tmp_path: Path) -> None:
     judged = judge_for_real(write_pack(tmp_path / "pack", templates=ALL_POLICIES))
     assert judged.failures() == []
     assert judged.verdict.tier == "gold"
+
+
+TELLS_WHO_ASKS = append(
+    "backend.py",
+    "\n\n_answer = call_tool\n\n\ndef call_tool(name, arguments, *, ctx):\n"
+    '    return {**_answer(name, arguments, ctx=ctx), "asked_by": ctx.task_id}\n',
+)
+
+
+def test_every_probe_of_a_chain_is_asked_under_its_own_name(tmp_path: Path) -> None:
+    names = {8: "probe__start_done", 9: "probe__kiln_after_start"}
+    expected = [put("validation_cases.yaml", (index, "expect", "asked_by"), name) for index, name in names.items()]
+    judged = judge_for_real(write_pack(tmp_path / "pack", TELLS_WHO_ASKS, *expected))
+    assert judged.failures() == []
 
 
 CASES: dict[str, tuple[list[Edit], list[tuple[str, str, str | None]]]] = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bfcl.config.identity import generation_config_hash, resolved_config_hash
 from bfcl.config.load import load_config
-from bfcl.config.reading import read_config
+from bfcl.config.reading import parse_config
 from bfcl.errors import ConfigError, Problem
 from tests.config.builder import GOOD, MODEL, complaints, edited, load, write
 
@@ -41,10 +41,10 @@ def test_bundled_tiny_configuration_is_supported_by_every_command() -> None:
         assert config.lineage.policy == "smoke_no_publication"
 
 
-def test_read_config_parses_without_checking(tmp_path: Path) -> None:
+def test_parse_config_parses_without_checking(tmp_path: Path) -> None:
     path = write(tmp_path, {"colour": 1})
-    assert read_config(path, project=tmp_path).value == {"colour": 1}
-    assert read_config(path).path == str(path)
+    assert parse_config(path.read_bytes(), path, tmp_path).value == {"colour": 1}
+    assert parse_config(path.read_bytes(), path, None).path == str(path)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import pytest
 
 from bfcl.files import Lock
 from bfcl.graph.clean import clean_pointed, clean_publication
+from bfcl.graph.commit_record import CommitRecord, write_commit_record
 from bfcl.graph.opening import Opening
-from bfcl.graph.pointers import Pointer, Publication, Shard, write_pointer, write_publication
+from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.store import Key
 from bfcl.graph.views import Views
 from tests.graph.projects import invoked
@@ -34,7 +35,7 @@ def opening(project: Path) -> Opening:
     Views(run.stage_cache).copy({"rendered_conversations.parquet": merged.file("rows.jsonl")})
     for path in (run.manifest, run.benchmark):
         path.write_bytes(b"published")
-    write_publication(tree.pointer(ck, "publish"), Publication(manifest=merged.fp, publication_key=other.fp))
+    write_commit_record(run.commit_record, CommitRecord(manifest=merged.fp, publication_key=other.fp))
     return opening
 
 
@@ -78,7 +79,7 @@ def test_clean_publication_takes_the_published_files_alone(opening: Opening) -> 
     assert set(before) - set(everything(opening)) == {
         "build/runs/trial/run_manifest.json",
         "build/runs/trial/benchmark.parquet",
-        f"build/refs/{opening.invocation.ck}/publish.json",
+        "build/runs/trial/.published.json",
     }
 
 

@@ -14,7 +14,7 @@ from bfcl.graph.executor import GROUP_TASKS, Executor, Job, OverlappingExecutor,
 from bfcl.graph.shards import Chunk
 from bfcl.records.ids import TemplateId
 
-EXECUTORS: dict[str, Executor] = {"serial": SerialExecutor(), "overlapping": OverlappingExecutor(2)}
+EXECUTORS: dict[str, Executor] = {"serial": SerialExecutor(), "overlapping": OverlappingExecutor(2, lambda: None)}
 
 
 def job(number: int, tasks: int) -> Job:
@@ -66,7 +66,7 @@ def test_overlapping_groups_are_really_in_flight_together() -> None:
         return compute(jobs)
 
     jobs = iter([job(number, GROUP_TASKS) for number in range(2)])
-    assert len(list(OverlappingExecutor(2).run(jobs, meet))) == 2
+    assert len(list(OverlappingExecutor(2, lambda: None).run(jobs, meet))) == 2
 
 
 def test_jobs_are_read_as_they_are_needed() -> None:
@@ -77,7 +77,7 @@ def test_jobs_are_read_as_they_are_needed() -> None:
             read.append(number)
             yield job(number, GROUP_TASKS)
 
-    results = OverlappingExecutor(2).run(jobs(), compute)
+    results = OverlappingExecutor(2, lambda: None).run(jobs(), compute)
     next(results)
     assert len(read) <= 4
     results.close()  # type: ignore[attr-defined]

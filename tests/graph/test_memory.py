@@ -48,3 +48,14 @@ def test_run_on_a_fresh_checkout_is_remembered(tmp_path: Path, monkeypatch: pyte
     backend.dump()
     again = JsonDB(database(), ForgivingCodec())
     assert again.get("expand", "result") == "x"
+
+
+def test_memory_that_cannot_be_written_is_lost_quietly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "build" / ".doit.db").mkdir(parents=True)
+    monkeypatch.setattr(JsonDB, "_load", lambda self: {})
+    backend = JsonDB("build/.doit.db", ForgivingCodec())
+    monkeypatch.setattr(Globals, "dep_manager", SimpleNamespace(backend=backend))
+    remember_this_run()
+    backend.dump()
+    assert (tmp_path / "build" / ".doit.db").is_dir()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from doit.exceptions import TaskFailed
@@ -91,6 +91,7 @@ def test_every_late_name_is_a_function(name: str) -> None:
 
 def test_action_keeps_evidence_of_what_it_did(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opening = Opening(invoked(project))
+    opening.session = cast("Any", object())
     seen: list[object] = []
     monkeypatch.setattr("bfcl.graph.runner.run_sharded", lambda *arguments: seen.append(arguments[1:]))
     task = next(task for task in pipeline(opening) if task["basename"] == "render")
@@ -121,12 +122,22 @@ def test_refused_action_fails_quietly_with_its_problems_on_the_real_stderr(
 
     monkeypatch.setattr("bfcl.graph.prepare.gold_gate", refuse)
     opening = Opening(invoked(project))
+    opening.session = cast("Any", object())
     task = next(task for task in pipeline(opening) if task["basename"] == "gold_gate")
     failed = task["actions"][0]()
     assert isinstance(failed, TaskFailed)
     assert not failed.report
     assert capfd.readouterr().err == "one: ONE\n  fix: mend\ntwo: TWO\n"
     assert [event.action for event in opening.evidence._events["gold_gate"]] == ["refused"]
+
+
+def test_task_without_its_config_task_is_refused(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    task = next(task for task in pipeline(Opening(invoked(project))) if task["basename"] == "render")
+    assert isinstance(task["actions"][0](), TaskFailed)
+    assert capfd.readouterr().err == (
+        "task_run_alone: render: the `config` task did not run before it, so nothing is known of this run\n"
+        "  fix: run without `-s`\n"
+    )
 
 
 def test_bug_in_an_action_stays_a_bug() -> None:

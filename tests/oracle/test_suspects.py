@@ -121,15 +121,3 @@ def test_scan_reads_helpers_and_declared_files_outside_and_skips_what_does_not_p
         "deep/helper.py:2: reads the wall clock: `time.time`",
         "elsewhere.py:2: reads the environment: `os.getenv`",
     )
-
-
-def test_shadowing_names_helpers_that_hide_the_standard_library(tmp_path):
-    (tmp_path / "json.py").write_text("")
-    (tmp_path / "mine.py").write_text("")
-    (tmp_path / "email").mkdir()
-    (tmp_path / "email" / "__init__.py").write_text("")
-    (tmp_path / "queue").mkdir()
-    assert suspects.shadowing(str(tmp_path)) == (
-        "email: hides the standard library module `email` from the pack's imports; rename it",
-        "json.py: hides the standard library module `json` from the pack's imports; rename it",
-    )

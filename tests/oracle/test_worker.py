@@ -108,6 +108,13 @@ def test_run_passes_the_context_of_each_call(keeper):
     ]
 
 
+def test_run_names_a_call_by_its_own_task_id_where_it_has_one(keeper):
+    own = PlannedCall(tool="echo", arguments={}, task_id="probe__own")
+    (result,) = keeper.run([plan(call("echo"), own, call("echo"), also=((own,),))])
+    assert [json.loads(text)["ctx"][3] for text in result.results] == ["t", "probe__own", "t"]
+    assert [json.loads(text)["ctx"][3] for text in result.also[0].results] == ["probe__own"]
+
+
 def test_run_serialises_a_result_when_it_is_returned_though_the_pack_goes_on_changing_it(keeper):
     (result,) = keeper.run([plan(call("add", {"value": 3}), call("add", {"value": 4}), observe="each")])
     assert result.results == ('{"count":3,"rows":[1,2,3]}', '{"count":4,"rows":[1,2,3,4]}')
@@ -210,30 +217,30 @@ def test_dependent_arguments_come_from_earlier_results(keeper):
 @pytest.mark.parametrize(
     ("at", "path", "message"),
     [
-        (0, ("nothing",), "missing: call 1 `echo` parameter `v`: result of call 0 has no `nothing`"),
+        (0, ("nothing",), "path_missing: call 1 `echo` parameter `v`: result of call 0 has no `nothing`"),
         (
             0,
             ("deep", "list", 7),
-            "missing: call 1 `echo` parameter `v`: result of call 0.deep.list has 2 elements, none at 7",
+            "path_missing: call 1 `echo` parameter `v`: result of call 0.deep.list has 2 elements, none at 7",
         ),
         (
             0,
             ("deep",),
-            "not_scalar: call 1 `echo` parameter `v`: result of call 0.deep is an object, "
+            "not_a_scalar: call 1 `echo` parameter `v`: result of call 0.deep is an object, "
             "expected text, number or boolean",
         ),
         (
             0,
             ("deep", "list", 1, "x"),
-            "not_scalar: call 1 `echo` parameter `v`: result of call 0.deep.list[1].x is null, "
+            "null_value: call 1 `echo` parameter `v`: result of call 0.deep.list[1].x is null, "
             "expected text, number or boolean",
         ),
         (
             0,
             ("deep", "list", "x"),
-            "impossible: call 1 `echo` parameter `v`: result of call 0.deep.list is a list, which has no field `x`",
+            "name_on_a_list: call 1 `echo` parameter `v`: result of call 0.deep.list is a list, which has no field `x`",
         ),
-        (9, ("value",), "producer_error: call 1 `echo` parameter `v`: call 0 answered an error, `not_found`"),
+        (9, ("value",), "error_result: call 1 `echo` parameter `v`: call 0 answered an error, `not_found`"),
     ],
 )
 def test_a_dependent_argument_that_does_not_bind_breaks_the_episode(keeper, at, path, message):
@@ -245,10 +252,10 @@ def test_a_dependent_argument_that_does_not_bind_breaks_the_episode(keeper, at, 
     assert len(result.results) == 1
 
 
-def test_a_dependent_argument_from_a_call_not_yet_run_is_impossible(keeper):
+def test_a_dependent_argument_from_a_call_not_yet_run_breaks_the_episode(keeper):
     (result,) = keeper.run([plan(call("echo", v=ResultPath(call=0, path=("a",))))])
     assert result.breakdown is not None
-    assert result.breakdown.message == "impossible: call 0 `echo` parameter `v`: call 0 has not run before it"
+    assert result.breakdown.message == "call_did_not_finish: call 0 `echo` parameter `v`: call 0 has not run before it"
 
 
 def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):

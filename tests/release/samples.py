@@ -19,7 +19,6 @@ from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaVerdict, ToolResult
 from bfcl.stages.artifacts import STAGE_ARTIFACTS
 from bfcl.stages.final_output import (
-    Decision,
     PublicationPlan,
     RowContext,
     assemble,
@@ -29,6 +28,7 @@ from bfcl.stages.final_output import (
 )
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_manifest
 from bfcl.tables.benchmark import BenchmarkRow
+from bfcl.tables.decisions import Decision
 
 PROMPT = "You operate the valves."
 PROMPT_ID = "sha256:0123456789abcdef"

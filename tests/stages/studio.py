@@ -15,9 +15,10 @@ from bfcl.records.plan import Outline
 from bfcl.records.task import Task
 from bfcl.records.template import Template
 from bfcl.records.tool import Tool
-from bfcl.stages.expand import ExpandSettings, Sources, expand_template, pool_size
-from bfcl.stages.render import Wording, system_prompt, system_prompt_id
+from bfcl.stages.bindings import Sources
+from bfcl.stages.expand import ExpandSettings, expand_template, pool_size
 from bfcl.stages.state_machine import outline
+from bfcl.stages.wording import Wording, wording_of
 from tests.packs import ALL_POLICIES, Draft, Edit
 
 
@@ -43,16 +44,7 @@ class Studio:
 
     def wording(self, **fields: Any) -> Wording:
         """English, with the pack's texts, prompt and tool names; `fields` replace."""
-        prompt = system_prompt(self.manifest)
-        wording = Wording(
-            language="en",
-            assistant_turn_templates=self.manifest.assistant_turn_templates,
-            system_prompt=prompt,
-            system_prompt_id=system_prompt_id(prompt),
-            tool_names=tuple(self.tools),
-            tool_names_exempt=self.manifest.tool_names_exempt,
-        )
-        return replace(wording, **fields)
+        return replace(wording_of(self.manifest, tuple(self.tools.values()), "en", True), **fields)
 
 
 def studio(*edits: Edit, templates: Sequence[str] = ALL_POLICIES) -> Studio:

@@ -12,7 +12,8 @@ from bfcl.pack.model import Confirmation, Manifest
 from bfcl.records.ids import TemplateId
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
-from bfcl.stages.bindings import Candidates, Sources, enum_values, slot_problems
+from bfcl.stages.bindings import Sources, enum_values, slot_problems
+from bfcl.stages.candidates import Candidates
 
 FIXTURES: dict[str, Any] = {
     "kilns": [

@@ -8,14 +8,15 @@ import pytest
 
 from bfcl.oracle.protocol import ResultPath
 from bfcl.stages.call_plan import Argument, blueprint
-from bfcl.stages.expected_trace import superseded_calls, trace_problems
+from bfcl.stages.expected_trace import superseded_calls
 from tests.packs import TEMPLATES, Edit, put, put_template
 from tests.stages.studio import studio
 
 
 def _problems(template_id: str, *edits: Edit) -> list[str]:
     pack = studio(*edits)
-    return [str(one) for one in trace_problems(pack.templates[template_id], pack.outline(template_id), pack.tools)]
+    made = blueprint(pack.templates[template_id], pack.outline(template_id), pack.tools)
+    return [str(one) for one in made.problems]
 
 
 def _marker(call: object = "look", path: object = "kiln.recent_firings.0") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bfcl.records.task import SlotDelivery
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaFailure, SchemaVerdict
 from bfcl.stages.executable_replay import episode, judge, replay, task_view
-from bfcl.stages.expected_trace import derive
+from bfcl.stages.expected_trace import derive_chunk
 from bfcl.stages.schema_validation import validate
 from tests.packs import ALL_POLICIES, Edit
 from tests.packs import replace as replace_text
@@ -274,7 +274,7 @@ def _replayed(root: Path, *edits: Edit) -> dict[str, list[ReplayVerdict]]:
         for template_id in ALL_POLICIES:
             template, outline = STUDIO.templates[template_id], STUDIO.outline(template_id)
             tasks = STUDIO.tasks(template_id, limit=3)
-            traces = derive(template, outline, tasks, STUDIO.tools, worlds)
+            traces = derive_chunk(template, outline, tasks, STUDIO.tools, worlds)
             schemas = validate(template, outline, tasks, traces, STUDIO.tools, "confirm")
             verdicts[template_id] = replay(tasks, traces, schemas, worlds, "en")
             assert [verdict.task_id for verdict in verdicts[template_id]] == [task.task_id for task in tasks]

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.errors import StageError
 from bfcl.pack.model import Confirmation, Manifest
 from bfcl.records.ids import TemplateId
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
-from bfcl.stages.bindings import Candidates
+from bfcl.stages.bindings import Sources
 from bfcl.stages.expand import (
     ExpandSettings,
-    Key,
-    Pool,
-    Sources,
     allocate,
     budget_problems,
     duplicate_problems,
     expand_template,
-    permutation,
     pool_size,
+    settings_of,
 )
+from tests.packs import run_config
+from tests.stages.plain_pool import canonical, plain_pool
 
 
 def manifest(**fields: Any) -> Manifest:
@@ -113,120 +111,6 @@ def sources(fixtures: dict[str, Any] = FIXTURES, **fields: Any) -> Sources:
 
 def budget(limit: int = 100, seed: int = 0) -> ExpandSettings:
     return ExpandSettings(limit=limit, seed=seed, pack_id="kiln_studio", pack_version="1.0")
-
-
-# --- the plain reading ----------------------------------------------------------------------------------------------
-
-
-def canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def permuted(items: list[Any], material: Any) -> list[Any]:
-    n = len(items)
-    if n == 1:
-        return items
-    digest = hashlib.sha256(canonical(material)).digest()
-    start = int.from_bytes(digest[0:8], "big") % n
-    step = int.from_bytes(digest[8:16], "big") % n
-    if step == 0:
-        step = 1
-    while math.gcd(step, n) != 1:
-        step = (step + 1) % n
-        if step == 0:
-            step = 1
-    return [items[(start + k * step) % n] for k in range(n)]
-
-
-def plain_pool(keys: list[tuple[list[Any], int | None]], limit: int, seed: int, template_id: str) -> list[list[int]]:
-    """keys: candidate values, and for a correction the index of the key it replaces."""
-    combinations: list[list[int]] = [[]]
-    for position, (values, base) in enumerate(keys):
-        lists = []
-        for combination in combinations:
-            offered = list(range(len(values)))
-            if base is not None:
-                in_force = canonical(keys[base][0][combination[base]])
-                different = [index for index in offered if canonical(values[index]) != in_force]
-                offered = different or offered
-            lists.append(offered)
-        if sum(map(len, lists)) <= limit:
-            combinations = [[*c, index] for c, offered in zip(combinations, lists, strict=True) for index in offered]
-            continue
-        material = {"template_id": template_id, "seed": seed, "position": position}
-        order = permuted(list(range(len(combinations))), {"seed": material, "kind": "combinations"})
-        shuffled = {
-            index: permuted(lists[index], {"seed": material, "kind": "candidates", "combination": index})
-            for index in order
-        }
-        taken: list[list[int]] = []
-        for turn in range(max(map(len, lists))):
-            taken += [[*combinations[index], shuffled[index][turn]] for index in order if turn < len(shuffled[index])]
-        combinations = taken[:limit]
-    corrections = [(index, base) for index, (_, base) in enumerate(keys) if base is not None]
-    if not corrections:
-        return combinations
-
-    def changes(c: list[int]) -> bool:
-        return any(canonical(keys[i][0][c[i]]) != canonical(keys[b][0][c[b]]) for i, b in corrections)
-
-    return [c for c in combinations if changes(c)]
-
-
-_VALUES = st.one_of(st.integers(-3, 3), st.sampled_from(["a", "b", "1", "é", 1.0, True, False]))
-_RANGES = st.builds(range, st.integers(-2, 2), st.integers(3, 6), st.integers(1, 2))
-_LISTS = st.one_of(st.lists(_VALUES, min_size=1, max_size=6), _RANGES)
-
-
-@st.composite
-def pools(draw: st.DrawFn) -> list[tuple[list[Any], int | None]]:
-    keys: list[tuple[Any, int | None]] = [(draw(_LISTS), None) for _ in range(draw(st.integers(0, 3)))]
-    in_force = list(range(len(keys)))
-    for _ in range(draw(st.integers(0, 3)) if keys else 0):
-        slot = draw(st.integers(0, len(in_force) - 1))
-        values = draw(st.one_of(_LISTS, st.just(keys[in_force[slot]][0]), st.just([keys[in_force[slot]][0][0]])))
-        keys.append((values, in_force[slot]))
-        in_force[slot] = len(keys) - 1
-    return keys
-
-
-def pool_of(keys: list[tuple[Any, int | None]], limit: int, seed: int) -> Pool:
-    made = [Key(str(index), Candidates(values), base=base) for index, (values, base) in enumerate(keys)]
-    return Pool(made, limit=limit, seed=seed, template_id=TemplateId("fire"))
-
-
-@settings(max_examples=400, deadline=None)
-@given(pools(), st.integers(1, 60), st.integers(0, 3))
-def test_pool_equals_the_plain_reading(keys: list[tuple[Any, int | None]], limit: int, seed: int) -> None:
-    pool = pool_of(keys, limit, seed)
-    expected = plain_pool(keys, limit, seed, "fire")
-    assert len(pool) == len(expected)
-    assert [list(pool[index]) for index in range(len(pool))] == expected
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.integers(1, 400), st.binary(min_size=1, max_size=8))
-def test_permutation_is_a_bijection(count: int, material: bytes) -> None:
-    start, step = permutation(material, count)
-    assert sorted((start + k * step) % count for k in range(count)) == list(range(count))
-
-
-def test_permutation_pins_its_order() -> None:
-    material = {"seed": {"template_id": "fire", "seed": 7, "position": 1}, "kind": "combinations"}
-    start, step = permutation(canonical(material), 17)
-    assert [(start + k * step) % 17 for k in range(17)] == permuted(list(range(17)), material)
-    assert [(start + k * step) % 17 for k in range(17)] == PINNED_ORDER
-
-
-PINNED_ORDER = [12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3, 16]
-
-
-def test_pool_lists_nothing_of_a_product_far_above_the_limit() -> None:
-    pool = pool_of([(range(10**9), None), (range(10**9), None), (range(10**9), 0)], 10**12, 0)
-    assert len(pool) == 10**12
-    assert len({pool[index] for index in (0, 1, 2, 10**12 - 1)}) == 4
-    with pytest.raises(IndexError):
-        pool[10**12]
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------
@@ -396,6 +280,13 @@ def test_duplicate_problems_finds_them_across_chunks() -> None:
     tasks = [task for index in range(3) for task in expand_template(drawn, known, budget(), range(index, index + 1))]
     assert [problem.code for problem in duplicate_problems(tasks)] == ["duplicate_task_id"]
     assert duplicate_problems(tasks[:2]) == []
+
+
+def test_settings_are_the_packs_under_the_runs_budget_and_seed(tmp_path: Path) -> None:
+    config = run_config(tmp_path, task_generation__candidate_tasks_per_category=40)
+    made = ExpandSettings(limit=40, seed=7, pack_id="kiln_studio", pack_version="1.0")
+    assert settings_of(config, manifest()) == made
+    assert settings_of(run_config(tmp_path, random_seed=None), manifest()).seed == 0
 
 
 def test_expand_in_chunks_equals_expand_at_once() -> None:

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.canonical import Json
 from bfcl.errors import StageError
 from bfcl.oracle.worker import LocalOracle
 from bfcl.records.trace import Trace
-from bfcl.stages.expected_trace import derive, derive_chunk, resolve, starved
+from bfcl.stages.expected_trace import derive_chunk, starved
 from tests.packs import ALL_POLICIES, Edit, put, put_template
 from tests.stages.studio import studio
 from tests.stages.worlds import oracle
@@ -25,7 +24,9 @@ STUDIO = studio()
 
 def _derive(template_id: str, *edits: Edit) -> list[Trace]:
     pack = studio(*edits)
-    return derive(pack.templates[template_id], pack.outline(template_id), pack.tasks(template_id), pack.tools, None)
+    return derive_chunk(
+        pack.templates[template_id], pack.outline(template_id), pack.tasks(template_id), pack.tools, None
+    )
 
 
 @pytest.mark.parametrize("template_id", [name for name in ALL_POLICIES if name != "last_firing"])
@@ -77,7 +78,7 @@ def test_derive_keeps_the_type_of_a_lone_placeholder_and_turns_others_into_text(
     pack = studio(put_template("kiln_status", ("assistant_milestones", 0, "args"), args), templates=("kiln_status",))
     task = replace(pack.tasks("kiln_status")[0], slots_initial={"kiln_id": value}, slots={"kiln_id": value})
     outline = pack.outline("kiln_status")
-    arguments = derive(pack.templates["kiln_status"], outline, [task], pack.tools, None)[0].calls[0].arguments
+    arguments = derive_chunk(pack.templates["kiln_status"], outline, [task], pack.tools, None)[0].calls[0].arguments
     assert arguments["kiln_id"] == value
     assert type(arguments["kiln_id"]) is type(value)
     assert isinstance(arguments["note"], str)
@@ -90,28 +91,6 @@ def test_derive_refuses_faults_of_the_template() -> None:
     with pytest.raises(StageError) as caught:
         _derive("kiln_status", put_template("kiln_status", ("assistant_milestones", 0, "args"), {"kiln_id": "{no}"}))
     assert [problem.code for problem in caught.value.problems] == ["unbound_placeholder"]
-
-
-@pytest.mark.parametrize(
-    ("result", "path", "value", "miss"),
-    [
-        ({"a": {"b": [1, {"c": False}]}}, ("a", "b", 1, "c"), False, None),
-        ({"a": {"0": "x"}}, ("a", 0), "x", None),
-        ({"error": "text"}, ("error",), "text", None),
-        ({"error": {"code": "gone"}, "a": 1}, ("a",), None, "error_result"),
-        ({"a": [1]}, ("a", 1), None, "path_missing"),
-        ({"a": 1}, ("b",), None, "path_missing"),
-        ({"a": 1}, ("a", "b"), None, "path_missing"),
-        ({"a": None}, ("a",), None, "null_value"),
-        ({"a": [1]}, ("a",), None, "not_a_scalar"),
-        ({"a": {}}, ("a",), None, "not_a_scalar"),
-        ({"a": [{"b": 1}]}, ("a", "b"), None, "name_on_a_list"),
-    ],
-)
-def test_resolve_finds_a_scalar_or_says_why_not(
-    result: Json, path: tuple[str | int, ...], value: Json, miss: Any
-) -> None:
-    assert resolve(result, path) == (value, miss)
 
 
 # --- dependent calls, on the real oracle --------------------------------------------------------------------------
@@ -132,7 +111,7 @@ def _path(path: str) -> Edit:
 def _dependent(worlds: LocalOracle, *edits: Edit) -> list[Trace]:
     pack = studio(*edits, templates=("last_firing",))
     tasks = pack.tasks("last_firing")
-    return derive(pack.templates["last_firing"], pack.outline("last_firing"), tasks, pack.tools, worlds)
+    return derive_chunk(pack.templates["last_firing"], pack.outline("last_firing"), tasks, pack.tools, worlds)
 
 
 def test_derive_takes_a_dependent_argument_from_the_earlier_result(worlds: LocalOracle) -> None:
@@ -167,16 +146,6 @@ def test_derive_follows_a_chain_of_three_calls(worlds: LocalOracle) -> None:
         assert trace.calls[2].arguments == trace.calls[0].arguments
 
 
-def test_derive_refuses_a_template_none_of_whose_tasks_can_be_derived(worlds: LocalOracle) -> None:
-    with pytest.raises(StageError) as caught:
-        _dependent(worlds, _path("kiln.nothing"))
-    assert str(caught.value) == (
-        "dependent_call_binding_failed: last_firing: none of 3 tasks could be derived: "
-        "dependent_call_binding_failed: path_missing\n"
-        "  fix: correct the path, or narrow the slot filters to rows that have a result"
-    )
-
-
 def test_derive_refuses_a_name_applied_to_a_list(worlds: LocalOracle) -> None:
     with pytest.raises(StageError) as caught:
         _dependent(worlds, _path("kiln.recent_firings.firing_id"))
@@ -186,13 +155,20 @@ def test_derive_refuses_a_name_applied_to_a_list(worlds: LocalOracle) -> None:
     )
 
 
-def test_derive_chunk_may_lose_all_its_tasks(worlds: LocalOracle) -> None:
-    pack = studio(_path("kiln.nothing"), templates=("last_firing",))
-    template, tasks = pack.templates["last_firing"], pack.tasks("last_firing")
-    traces = derive_chunk(template, pack.outline("last_firing"), tasks, pack.tools, worlds)
+def test_derive_may_lose_all_its_tasks_and_starved_tells_of_it(worlds: LocalOracle) -> None:
+    traces = _dependent(worlds, _path("kiln.nothing"))
     assert [trace.derived for trace in traces] == [False] * 3
-    assert [problem.code for problem in starved(template.template_id, traces)] == ["dependent_call_binding_failed"]
-    assert starved(template.template_id, []) == []
+    assert [str(problem) for problem in starved(traces[0].template_id, traces)] == [
+        "dependent_call_binding_failed: last_firing: none of 3 tasks could be derived: "
+        "dependent_call_binding_failed: path_missing\n"
+        "  fix: correct the path, or narrow the slot filters to rows that have a result"
+    ]
+
+
+def test_starved_says_nothing_where_a_task_is_derived_or_none_exists(worlds: LocalOracle) -> None:
+    traces = _dependent(worlds, _path("kiln.recent_firings.1"))
+    assert [trace.derived for trace in traces] == [False, False, True]
+    assert starved(traces[0].template_id, traces) == starved(traces[0].template_id, []) == []
 
 
 def test_derive_drops_an_instance_whose_producer_answers_an_error(worlds: LocalOracle) -> None:

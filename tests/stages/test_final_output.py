@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,21 +15,18 @@ from bfcl.canonical import canonical_text
 from bfcl.digest import sha256_json
 from bfcl.errors import StageError
 from bfcl.records.ids import TaskId, Tier
-from bfcl.records.surface import Turn, Violation
+from bfcl.records.surface import Turn
 from bfcl.records.tool import Tool
 from bfcl.stages.final_output import (
-    Decision,
     PublicationPlan,
     argument_order,
     assemble,
-    decide,
     disagreements,
     gold_ineligibility_reasons,
     publication_plan,
     tally,
 )
 from bfcl.tables.benchmark import BenchmarkRow
-from bfcl.tables.codec import replay_row, schema_row, surface_row, task_row, trace_row
 from tests.release.samples import (
     READ,
     SET,
@@ -39,7 +35,6 @@ from tests.release.samples import (
     decisions,
     replay,
     row,
-    schema,
     surface,
     task,
     template,
@@ -47,10 +42,6 @@ from tests.release.samples import (
 )
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
-
-
-def decided(task: Any, surface: Any, trace: Any, schema: Any, replay: Any) -> Decision:
-    return decide(task_row(task), surface_row(surface), trace_row(trace), schema_row(schema), replay_row(replay))
 
 
 def test_row_carries_every_column_in_order_with_pinned_content() -> None:
@@ -237,26 +228,6 @@ def test_row_of_records_that_do_not_belong_together_is_a_bug(make: Callable[[], 
 # --- Decisions and the plan ---------------------------------------------------------------------------------------
 
 
-def test_decide_gathers_the_verdicts_of_a_task() -> None:
-    one = task()
-    broken = [Violation(guard="must_omit", key="slot", value=name) for name in ("bar", "valve")]
-    assert decided(one, surface(one, broken), trace(one), schema(one), replay(one, "assertion_failed")) == Decision(
-        task_id=one.task_id,
-        template_id=one.template_id,
-        turn_policy="confirmation",
-        canonical=True,
-        has_distractor=True,
-        guards=("must_omit",),
-        trace_drop_reason=None,
-        schema_valid=True,
-        replay_valid=False,
-        replay_reason="assertion_failed",
-    )
-    narrow = dataclasses.replace(one, tools_present=one.required_tools, variant_index=1)
-    made = decided(narrow, surface(one), trace(one), schema(one), replay(one))
-    assert (made.has_distractor, made.canonical) == (False, False)
-
-
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=20))
 def test_plan_publishes_guarded_survivors_of_replay_in_task_order(flags: list[tuple[bool, bool]]) -> None:
     made = [
@@ -308,17 +279,20 @@ def test_tally_counts_each_stage_once() -> None:
         trace_drop_reason="dependent_call_binding_failed", schema_valid=False
     )
     variant = decision(4)._replace(canonical=False, has_distractor=False, turn_policy="single_turn")
-    made = tally([*decisions(2, rejected=(2,)), underived, variant])
+    twice = decision(5, guards=("must_omit", "must_preserve"))
+    made = tally([*decisions(2, rejected=(2,)), underived, variant, twice])
     assert made._asdict() == {
-        "expanded": 4,
-        "canonical_expanded": 3,
+        "expanded": 5,
+        "canonical_expanded": 4,
         "surface_passed": 3,
-        "trace_derived": 3,
-        "schema_passed": 3,
-        "replay_passed": 3,
+        "trace_derived": 4,
+        "schema_passed": 4,
+        "replay_passed": 4,
         "published": 2,
-        "guard_rejections": {"read_then_set": 1},
+        "guard_rejections": {"read_then_set": 2},
+        "guard_counts": {"must_omit": 2, "must_preserve": 1},
         "trace_drops": {"dependent_call_binding_failed": 1},
+        "replay_drops": {"trace_not_derived": 1},
         "published_policies": {"confirmation": 1, "single_turn": 1},
         "published_with_distractor": 1,
     }

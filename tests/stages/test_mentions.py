@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bfcl.records.surface import Violation
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.template import Paraphrase
-from bfcl.stages.mentions import contains_phrase, guards, mentions, names_word, violations
+from bfcl.stages.mentions import guards, mentions, violations
 from tests.stages.studio import studio
 
 SEPARATORS = [".", ",", " ", "\u00a0", "\u202f"]
@@ -130,8 +130,8 @@ def test_mentions_only_what_is_there(text: str, value: str) -> None:
         ("STRASSE", "straße", True),
     ],
 )
-def test_names_word_ignores_case_and_wants_whole_words(text: str, word: str, said: bool) -> None:
-    assert names_word(text, word) is said
+def test_violations_find_tool_names_whatever_the_case_as_whole_words(text: str, word: str, said: bool) -> None:
+    assert _unmentionable(text, tools=(word,)) is said
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,15 @@ def test_names_word_ignores_case_and_wants_whole_words(text: str, word: str, sai
         ("kiln", "", False),
     ],
 )
-def test_contains_phrase_ignores_case(text: str, phrase: str, said: bool) -> None:
-    assert contains_phrase(text, phrase) is said
+def test_violations_find_phrases_whatever_the_case(text: str, phrase: str, said: bool) -> None:
+    assert _unmentionable(text, phrases=(phrase,)) is said
+
+
+def _unmentionable(text: str, *, tools: tuple[str, ...] = (), phrases: tuple[str, ...] = ()) -> bool:
+    """Whether a user turn breaks a guard on tool names or phrases."""
+    template = replace(STUDIO.templates["kiln_status"], paraphrase=Paraphrase(must_not_mention=phrases))
+    found = violations(guards(template, tools), _task("kiln_status"), [text])
+    return any(one.guard == "must_not_mention" for one in found)
 
 
 def _task(template_id: str, number: int = 0) -> Task:

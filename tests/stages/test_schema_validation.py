@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bfcl.records.task import Task
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import SchemaVerdict
-from bfcl.stages.expected_trace import derive
+from bfcl.stages.expected_trace import derive_chunk
 from bfcl.stages.schema_validation import validate
 from tests.packs import ALL_POLICIES, put, put_template
 from tests.stages.studio import Studio, studio
@@ -55,7 +55,7 @@ def _failures(*arguments: Any, **fields: Any) -> list[tuple[str, int | None, str
 @pytest.mark.parametrize("template_id", [name for name in ALL_POLICIES if name != "last_firing"])
 def test_validate_accepts_every_trace_of_the_good_pack(template_id: str) -> None:
     template, outline, tasks = STUDIO.templates[template_id], STUDIO.outline(template_id), STUDIO.tasks(template_id)
-    traces = derive(template, outline, tasks, STUDIO.tools, None)
+    traces = derive_chunk(template, outline, tasks, STUDIO.tools, None)
     verdicts = validate(template, outline, tasks, traces, STUDIO.tools, "confirm")
     assert [verdict.task_id for verdict in verdicts] == [task.task_id for task in tasks]
     assert [verdict for verdict in verdicts if not verdict.valid or verdict.failures] == []
@@ -282,7 +282,7 @@ def test_validate_orders_first_appearances_only(names: list[str]) -> None:
 def test_validate_judges_each_task_by_its_own_trace() -> None:
     tasks: list[Task] = STUDIO.tasks("kiln_status")
     template, outline = STUDIO.templates["kiln_status"], STUDIO.outline("kiln_status")
-    traces = derive(template, outline, tasks, STUDIO.tools, None)
+    traces = derive_chunk(template, outline, tasks, STUDIO.tools, None)
     traces[1] = replace(traces[1], calls=(*traces[1].calls, _call("get_firing", 1, 1)))
     traces[2] = replace(traces[2], calls=())
     verdicts = validate(template, outline, tasks, traces, STUDIO.tools, "confirm")

@@ -13,6 +13,7 @@ from bfcl.records.ids import TemplateId
 from bfcl.records.template import Template
 from bfcl.stages.wording import (
     DEFAULT_SYSTEM_PROMPT,
+    Wording,
     asked_slot,
     prompt_bundle_hash,
     render_language,
@@ -20,11 +21,25 @@ from bfcl.stages.wording import (
     system_prompt,
     system_prompt_id,
     text_problems,
+    wording_of,
 )
 from tests.packs import Edit, drop, drop_template, put, put_template
 from tests.stages.studio import studio
 
 STUDIO = studio()
+
+
+def test_wording_of_takes_texts_prompt_and_names_from_the_pack() -> None:
+    manifest = replace(STUDIO.manifest, system_prompt=" Be brief.\n", tool_names_exempt=("get_kiln",))
+    assert wording_of(manifest, tuple(STUDIO.tools.values()), "vi", False) == Wording(
+        language="vi",
+        assistant_turn_templates=manifest.assistant_turn_templates,
+        system_prompt="Be brief.",
+        system_prompt_id=system_prompt_id("Be brief."),
+        tool_names=("get_kiln", "get_firing", "start_firing"),
+        tool_names_exempt=("get_kiln",),
+        prevent_tool_name_leakage=False,
+    )
 
 
 def _template(**texts: str) -> Template:

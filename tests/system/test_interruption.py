@@ -178,7 +178,10 @@ def test_stage_table_edited_during_the_run_publishes_nothing(fresh: Project) -> 
     running.signal(signal.SIGCONT)
     ended = running.end()
     assert ended.status == 1
-    assert "build_cache_tampered: stage_cache/task_instances.parquet: has changed since it was written" in ended.err
+    assert (
+        "build_cache_tampered: stage_cache/task_instances.parquet: is missing, or has changed since it was written"
+        in ended.err
+    )
     assert fresh.published() == []
 
 
@@ -210,7 +213,7 @@ backend = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(backend)
 fixtures = json.load(open(pack + "/fixtures.json"))
 for row in pyarrow.parquet.read_table(table).to_pylist():
-    ctx = SimpleNamespace(clock=clock, task_seed=row["seed"], task_id=row["task_id"])
+    ctx = SimpleNamespace(clock=clock, seed=row["seed"], task_id=row["task_id"], timeout_s=5.0, turn_index=0)
     backend.reset(ctx=ctx, fixtures=fixtures)
     told = [message["content"] for message in row["messages"] if message["role"] == "tool"]
     asked = [
@@ -249,3 +252,30 @@ def test_slow_tool_is_stopped_with_the_run_that_asked_it(tmp_path: Path) -> None
     ended = running.end()
     assert ended.status != 0
     assert project.published() == []
+
+
+def test_interrupted_run_says_so_in_a_line(fresh: Project) -> None:
+    running = fresh.start("generate")
+    assert running.until(logged(fresh, "render"))
+    running.signal(signal.SIGINT)
+    ended = running.end()
+    assert "Traceback" not in ended.err
+    assert "ignored" not in ended.out
+    assert "interrupted" in ended.out + ended.err
+
+
+def test_terminated_run_leaves_no_temporary_directory(fresh: Project) -> None:
+    running = fresh.start("generate")
+    assert running.until(logged(fresh, "render"))
+    running.signal(signal.SIGTERM)
+    running.end()
+    assert list(fresh.temporary.iterdir()) == []
+
+
+def test_killed_run_leaves_a_temporary_directory_that_the_next_run_removes(fresh: Project) -> None:
+    running = fresh.start("generate")
+    assert running.until(logged(fresh, "render"))
+    running.signal(signal.SIGKILL)
+    running.end()
+    fresh.generate()
+    assert list(fresh.temporary.iterdir()) == []

@@ -73,7 +73,7 @@ CONFIGURATION = [
     (no_family, "configs/tiny.yaml:1: missing_family_pin: ", None),
     (export, "configs/tiny.yaml:14: unsupported_config_feature: exports.bfcl_json is true", "set it to false"),
     (inside_pack, "configs/tiny.yaml:3: output_inside_pack: output_dir", "name a directory beside the pack"),
-    (outside_roots, "pack_outside_allowlist: oracle_pack.manifest_path: ", None),
+    (outside_roots, "configs/tiny.yaml:5: pack_outside_allowlist: `manifest`: ", None),
 ]
 
 
@@ -245,3 +245,11 @@ def test_log_directory_that_is_a_file_is_refused(fresh: Project) -> None:
     ended = fresh.doit("generate")
     assert ended.status == 1
     assert "Traceback" not in ended.out + ended.err
+
+
+def test_pack_outside_the_roots_is_placed_in_the_configuration(built: Project) -> None:
+    built.configure(oracle_pack__manifest_path="/etc/manifest.yaml")
+    text = (built.root / "configs" / "tiny.yaml").read_text(encoding="utf-8")
+    line = 1 + text[: text.index("manifest_path:")].count("\n")
+    (block,) = built.doit("generate").blocks
+    assert block.startswith(f"configs/tiny.yaml:{line}: pack_outside_allowlist: ")

@@ -13,7 +13,7 @@ from bfcl.graph.layout import BuildTree
 from bfcl.graph.store import Store
 from tests.system.project import PUBLISHED, Project
 
-CLEAN_ALL = "  fix: `doit clean -a` removes the stored results, the next run computes them again"
+REMEDY = "  fix: delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
 CLEAN_PUBLISH = "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
 
 
@@ -74,9 +74,7 @@ def test_every_stored_file_of_every_stage_is_refused_by_name_in_process(built: P
 def test_flipped_byte_in_a_shards_rows_is_refused(built: Project) -> None:
     fp = built.pointers()["executable_replay"]["shards"][0]["fp"]
     flip(built.build / fp / "rows.jsonl")
-    assert refused(built) == [
-        f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{CLEAN_ALL}"
-    ]
+    assert refused(built) == [f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{REMEDY}"]
 
 
 def test_flipped_byte_in_a_shards_rows_is_refused_when_the_run_needs_it(built: Project) -> None:
@@ -85,9 +83,7 @@ def test_flipped_byte_in_a_shards_rows_is_refused_when_the_run_needs_it(built: P
     built.append(built.pack / "task_templates.yaml", "# a remark\n")
     ended = built.doit("generate")
     assert ended.status == 1
-    assert ended.blocks == [
-        f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{CLEAN_ALL}"
-    ]
+    assert ended.blocks == [f"build_cache_tampered: build/{fp}/rows.jsonl: has changed since it was stored\n{REMEDY}"]
     assert built.published() == []
 
 
@@ -107,9 +103,9 @@ def test_extra_missing_and_linked_files_are_refused_together(built: Project) -> 
     (entry / "summary.json").rename(built.root / "summary.json")
     (entry / "summary.json").symlink_to(built.root / "summary.json")
     assert refused(built) == [
-        f"build_cache_tampered: build/{fp}/notes.txt: is not part of the entry\n{CLEAN_ALL}",
-        f"build_cache_tampered: build/{fp}/plan.json: is missing\n{CLEAN_ALL}",
-        f"build_cache_tampered: build/{fp}/summary.json: is not a regular file\n{CLEAN_ALL}",
+        f"build_cache_tampered: build/{fp}/notes.txt: is not part of the entry\n{REMEDY}",
+        f"build_cache_tampered: build/{fp}/plan.json: is missing\n{REMEDY}",
+        f"build_cache_tampered: build/{fp}/summary.json: is not a regular file\n{REMEDY}",
     ]
 
 
@@ -120,16 +116,14 @@ def test_pointer_that_disagrees_with_its_entry_is_refused(built: Project) -> Non
     built.edit(refs / "schema_validation.json", digest, ("0" if digest[0] != "0" else "1") + digest[1:])
     assert refused(built) == [
         f"build_cache_tampered: build/refs/{refs.name}/schema_validation.json: has changed since it was written\n"
-        + CLEAN_ALL
+        + REMEDY
     ]
 
 
 def test_pointer_that_is_no_pointer_is_refused(built: Project) -> None:
     (refs,) = (built.build / "refs").iterdir()
     (refs / "render.json").write_text("{}\n")
-    assert refused(built) == [
-        f"build_cache_tampered: build/refs/{refs.name}/render.json: is not a pointer\n{CLEAN_ALL}"
-    ]
+    assert refused(built) == [f"build_cache_tampered: build/refs/{refs.name}/render.json: is not a pointer\n{REMEDY}"]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -176,7 +170,7 @@ def test_changed_manifest_is_refused(built: Project) -> None:
     built.edit(manifest, '"tier": "gold"', '"tier": "iron"')
     assert refused(built) == [
         "build_cache_tampered: run_manifest.json: has changed since it was published\n"
-        "  fix: `doit clean publish` removes the stored results, the next run computes them again"
+        "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
     ]
 
 
@@ -239,7 +233,7 @@ def test_shard_changed_in_a_pointer_is_refused(built: Project, field: str) -> No
     shard[field] = shard[field] - 1 if field == "rows" else ("0" if shard[field][0] != "0" else "1") + shard[field][1:]
     path.write_text(json.dumps(pointer, indent=2, sort_keys=True) + "\n")
     assert refused(built) == [
-        f"build_cache_tampered: build/refs/{refs.name}/expand.json: has changed since it was written\n{CLEAN_ALL}"
+        f"build_cache_tampered: build/refs/{refs.name}/expand.json: has changed since it was written\n{REMEDY}"
     ]
 
 
@@ -248,3 +242,12 @@ def test_manifest_made_unreadable_is_refused(built: Project) -> None:
     manifest.write_bytes(manifest.read_bytes()[:-20])
     (block,) = refused(built)
     assert block.startswith("build_cache_tampered: run_manifest.json: ")
+
+
+def test_stage_table_edited_and_ledger_deleted_is_refused(built: Project) -> None:
+    (built.run_dir / "stage_cache" / ".views.json").unlink()
+    (built.run_dir / "stage_cache" / "task_instances.parquet").write_bytes(b"mine")
+    built.append(built.pack / "task_templates.yaml", "# a remark\n")
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert "build_cache_tampered: stage_cache/task_instances.parquet" in ended.err

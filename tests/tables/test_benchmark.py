@@ -23,6 +23,7 @@ from bfcl.tables.benchmark import (
     BenchmarkWriter,
     Difference,
     benchmark_schema,
+    column_values,
     compare_selection,
     encode_row,
     read_rows,
@@ -247,6 +248,28 @@ def test_reader_refuses_a_damaged_page(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError) as caught:
         list(read_rows(tmp_path / "t.parquet"))
     assert str(caught.value).startswith("release_payload_unreadable: t.parquet: cannot be read: ")
+
+
+def test_column_values_are_distinct_over_all_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bfcl.tables.benchmark._READ_ROWS", 2)
+    packs = ["valves", "valves", "valves", "pumps", "valves"]
+    write(tmp_path / "t.parquet", [changed(one, pack_id=pack) for one, pack in zip(rows(5), packs, strict=True)])
+    assert column_values(tmp_path / "t.parquet", "pack_id") == {"valves", "pumps"}
+    assert column_values(tmp_path / "t.parquet", "tier") == {"gold"}
+
+
+def test_column_values_show_a_null_as_empty_text_and_no_rows_as_none(tmp_path: Path) -> None:
+    write(tmp_path / "t.parquet", [changed(one, pack_version=None) for one in rows(1)])
+    assert column_values(tmp_path / "t.parquet", "pack_version") == {""}
+    write(tmp_path / "t.parquet", [])
+    assert column_values(tmp_path / "t.parquet", "pack_version") == set()
+
+
+@pytest.mark.parametrize("name", ["seed", "pack"])
+def test_column_values_refuses_what_is_no_text_column(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "t.parquet", rows(1))
+    with pytest.raises(KeyError, match=name):
+        column_values(tmp_path / "t.parquet", name)
 
 
 # --- Comparison ---------------------------------------------------------------------------------------------------
