@@ -45,7 +45,13 @@ class Problem:
             text = f"{self.code}: {self.subject}: {self.message}"
         else:
             text = f"{self.code}: {self.message}"
-        return text if self.fix is None else f"{text}\n  fix: {self.fix}"
+        text = _one_line(text)
+        return text if self.fix is None else f"{text}\n  fix: {_one_line(self.fix)}"
+
+
+def _one_line(text: str) -> str:
+    """Line breaks spelt out: what an author wrote must not break a block that tools read by lines."""
+    return text.replace("\r", "\\x0d").replace("\n", "\\n")
 
 
 class BfclError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
 from bfcl.graph.variables import KNOWN
 from bfcl.oracle.ambience import ambiences
+from bfcl.records.ids import TURN_POLICIES
 from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.tables.benchmark import BenchmarkRow
 from bfcl.tables.columns import COLUMNS
+from tests.checks.test_real_oracle import judge_for_real
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bfcl"
@@ -291,6 +294,19 @@ def task_names(tmp_path: Path) -> list[str]:
 def test_every_doit_task_is_documented_in_pipeline_order(tmp_path: Path) -> None:
     section = page("build.md").partition("## The tasks")[2].partition("\n## ")[0]
     assert list(first_cells(section)) == task_names(tmp_path)
+
+
+def test_templates_of_the_pack_page_pass_every_check_and_show_every_policy(tmp_path: Path) -> None:
+    text = page("pack.md")
+    pack = tmp_path / "tiny"
+    shutil.copytree(ROOT / "packs" / "tiny_oracle_pack", pack, ignore=shutil.ignore_patterns("__pycache__"))
+    with (pack / "task_templates.yaml").open("a", encoding="utf-8") as stream:
+        stream.writelines(f"\n{block}" for block in re.findall(r"```yaml\n(- template_id:.*?)```", text, re.DOTALL))
+    with (pack / "assertions.py").open("a", encoding="utf-8") as stream:
+        stream.writelines(f"\n\n{block}" for block in re.findall(r"```python\n(def assert_.*?)```", text, re.DOTALL))
+    judged = judge_for_real(pack, oracle_runtime__clock="2026-03-02T09:00:00+00:00")
+    assert {template.turn_policy for template in judged.pack.templates} == set(TURN_POLICIES)
+    assert (judged.verdict.tier, judged.verdict.reasons) == ("gold", ())
 
 
 def test_every_check_is_documented_in_its_order() -> None:

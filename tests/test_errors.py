@@ -61,3 +61,8 @@ def test_did_you_mean_names_the_closest_word_or_nothing() -> None:
     assert did_you_mean("jbos", ("config", "jobs")) == "did you mean `jobs`?"
     assert did_you_mean("zzz", ("config", "jobs")) is None
     assert did_you_mean("ab", {"abd", "abc"}) == did_you_mean("ab", ["abc", "abd"])
+
+
+def test_problem_stays_one_block_whatever_an_author_wrote() -> None:
+    problem = Problem(code="odd", message="the language `en\n` is none", subject="a\r\nb", fix="did you mean `e\nn`?")
+    assert str(problem) == "odd: a\\x0d\\nb: the language `en\\n` is none\n  fix: did you mean `e\\nn`?"

@@ -28,8 +28,8 @@ def init(directory: Path) -> None:
 
     \b
     Example:
-      bfcl init my_project
-      cd my_project && doit generate
+      bfcl init ../my_project
+      cd ../my_project && doit generate
     """
     files = project_files()
     raise_all(ConfigError, list(obstacles(directory, files)))

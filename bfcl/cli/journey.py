@@ -102,7 +102,7 @@ def _find(run: RunTree, asked: str) -> tuple[int, Row]:
         if task_id == asked:
             return index, row
         ids.append(task_id)
-        if task_id.startswith(asked) or task_id.endswith(asked):
+        if task_id.startswith(asked) or task_id.endswith(asked) or task_id.rpartition("__")[2].startswith(asked):
             found.append((index, row))
     if len(found) == 1:
         return found[0]

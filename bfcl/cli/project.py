@@ -44,11 +44,15 @@ them, conversation templates and assertions. No model is called; every expected 
 
 ## Run it
 
-    pip install bfcl-build
+`bfcl-build` is on no package index yet. Until a release exists, install it from a checkout of its repository, or from
+your own copy of that by `git+` and its URL:
+
+    pip install PATH_OF_THE_CHECKOUT
     doit generate
 
 The last line printed is the path of `benchmark.parquet`. Run it again and nothing is recomputed; reword one template
-and only its tasks are.
+and only its tasks are. Every key of the configuration and every field of a template is explained in the documentation
+of `bfcl-build`, in the directory `docs/` of its repository.
 
     doit list              # the stages
     bfcl build-report      # what the last run computed and reused
@@ -61,7 +65,8 @@ Is another program called `bfcl` installed? `python -m bfcl` always works.
 
 1. Copy `packs/tiny_oracle_pack/` to `packs/my_pack/` and change `pack_id` in its `manifest.yaml`.
 2. Copy `configs/tiny.yaml` to `configs/my.yaml`; change `expt_name` and the pack's path.
-3. Run `doit generate config=configs/my.yaml`. Each problem is printed with its file, line and a fix.
+3. Templates of one category share `tasks_per_category`: raise it when you add to a category more templates than that.
+4. Run `doit generate config=configs/my.yaml`. Each problem is printed with its file, line and a fix.
 
 Every file below a pack's directory is part of its identity: keep notes beside it, not in it.
 """
@@ -85,7 +90,11 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install bfcl-build
+      # `bfcl-build` is on no package index yet. Until a release exists, set the repository variable BFCL_BUILD to what
+      # pip is to install: `git+` and the URL of your own copy, at a commit you reviewed.
+      - run: pip install "${BFCL_BUILD:?set this repository variable to the source of bfcl-build}"
+        env:
+          BFCL_BUILD: ${{ vars.BFCL_BUILD }}
       # Stored results are checked against their digests whenever they are used. That finds accidents, not forgers: if
       # a cache may come from a branch you do not trust, release with `doit generate replay=full`.
       - uses: actions/cache/restore@v4

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Mapping
 from pathlib import Path
 
-from bfcl.digest import blake3_file
+from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import DriftError, Problem, ReleaseError, raise_all
 from bfcl.graph.commit_record import read_commit_record
 from bfcl.graph.late import late
@@ -75,8 +75,16 @@ def _is_published(opening: Opening, key: str) -> bool:
             "has changed since it was published",
             fix="`doit clean publish` withdraws the publication, the next run publishes again",
         )
+    if published.configuration != blake3_of(opening.invocation.data):
+        # Another spelling of the same settings may still be refused: quotes, say, are not part of the key.
+        late("check_configuration")(opening)
     release = _release_of(run.root, [key])
-    return release is not None and _files_fit(run, verify_files(release)) and _results_fit(opening)
+    return (
+        opening.invocation.pack_is_allowed
+        and release is not None
+        and _files_fit(run, verify_files(release))
+        and _results_fit(opening)
+    )
 
 
 def _files_fit(run: RunTree, problems: list[Problem]) -> bool:

@@ -15,10 +15,11 @@ from bfcl.files import write_atomic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRecord:
-    """BLAKE3 of the manifest, and the key of the inputs it was made of."""
+    """BLAKE3 of the manifest, the key of the inputs it was made of, and BLAKE3 of the configuration as checked then."""
 
     manifest: str
     publication_key: str
+    configuration: str
 
 
 def write_commit_record(path: Path, record: CommitRecord) -> None:
@@ -30,6 +31,6 @@ def read_commit_record(path: Path) -> CommitRecord | None:
     """What was published last, None where that is unknown."""
     try:
         value = json.loads(path.read_bytes())
-        return CommitRecord(manifest=str(value["manifest"]), publication_key=str(value["publication_key"]))
+        return CommitRecord(**{name: str(value[name]) for name in CommitRecord.__slots__})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

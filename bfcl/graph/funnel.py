@@ -14,7 +14,20 @@ def funnel_lines(session: Session) -> list[str]:
     summary = read_summary(entry_of(session, session.result("final_output")))
     computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
     hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
-    return [*_table(summary), f"shards: {computed} computed, {hits} taken from the store", str(session.run.benchmark)]
+    return [
+        *_table(summary),
+        f"isolation: {_isolation(session)}",
+        f"shards: {computed} computed, {hits} taken from the store",
+        str(session.run.benchmark),
+    ]
+
+
+def _isolation(session: Session) -> str:
+    """The level the workers reached, as the manifest records it. Rule: spec README, ruling 7."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {'off' if value in (None, False) else 'on' if value is True else value}"
+        for name, value in sorted(session.oracle.isolation().items())
+    )
 
 
 def _table(summary: Summary) -> list[str]:

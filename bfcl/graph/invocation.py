@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bfcl.canonical import Json
-from bfcl.config.paths import PATH_KEYS, resolve
+from bfcl.config.paths import PATH_KEYS, allowed_roots, is_within, resolve
 from bfcl.config.portable import portable, portable_without_stage
 from bfcl.config.reading import parse_config, read_bytes
 from bfcl.digest import blake3_file, blake3_json
@@ -65,6 +65,13 @@ class Invocation:
             return None
         return RunTree(output / name)
 
+    @property
+    def pack_is_allowed(self) -> bool:
+        """Whether the pack really lies where the configuration lets packs lie."""
+        root = self._pack_root()
+        roots = allowed_roots(self.raw, self.config_path.parent, self.project)
+        return root is not None and any(is_within(root, allowed) for allowed in roots)
+
     def pack_files(self) -> dict[str, Path]:
         """Regular files the pack is made of: relative name below its root, `declared/<path>` for those outside."""
         root = self._pack_root()
@@ -76,9 +83,9 @@ class Invocation:
             for name in sorted(names):
                 path = Path(folder) / name
                 if path.is_file() and not path.is_symlink():
-                    files[f"tree/{path.relative_to(root).as_posix()}"] = path
+                    files[f"tree/{_name(path.relative_to(root))}"] = path
         for path in self._declared_outside(root):
-            files[f"declared/{os.path.relpath(path, root)}"] = path
+            files[f"declared/{_name(os.path.relpath(path, root))}"] = path
         return files
 
     def _oddities(self) -> list[str]:
@@ -90,7 +97,7 @@ class Invocation:
         for folder, folders, names in os.walk(root):
             paths = [Path(folder) / name for name in (*folders, *names)]
             found += [
-                path.relative_to(root).as_posix()
+                _name(path.relative_to(root))
                 for path in paths
                 if path.is_symlink() or not (path.is_file() or path.is_dir()) or path.name.lower() in _REFUSED_FOLDERS
             ]
@@ -134,6 +141,11 @@ class Invocation:
             named += _named_by_manifest(manifest, root)
         outside = {path for path in named if path is not None and root not in path.parents and path.is_file()}
         return sorted(outside)
+
+
+def _name(path: Path | str) -> str:
+    """A relative path as text, whatever bytes it is made of."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _named_by_manifest(manifest: Path, root: Path) -> list[Path | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 TARGETS: Final = {
+    "check_configuration": "bfcl.graph.session:check_configuration",
     "open_session": "bfcl.graph.session:open_session",
     "prepare": "bfcl.graph.prepare:prepare",
     "gold_gate": "bfcl.graph.prepare:gold_gate",

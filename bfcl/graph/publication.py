@@ -6,14 +6,14 @@ import json
 import platform
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bfcl.canonical import Json, readable_json
 from bfcl.config.identity import generation_config_hash, portable_path, resolved_config_hash
 from bfcl.digest import Digest, blake3_file, blake3_of, sha256_file
-from bfcl.errors import DriftError, Problem, raise_all
+from bfcl.errors import DriftError, Problem, StageError, raise_all
 from bfcl.files import storage
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
@@ -28,6 +28,7 @@ from bfcl.stages import STAGES
 from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest
 from bfcl.stages.wording import prompt_bundle_hash
+from bfcl.tables.benchmark import column_values
 
 BUILD_CONTRACT = "bfcl-build/1"
 
@@ -44,6 +45,7 @@ def run_publish(session: Session) -> None:
         for name in (RAW_FILE, PUBLISHED_FILE):
             shutil.copyfile(entry.file(name), staging / name)
             (staging / name).chmod(0o644)
+        raise_all(StageError, list(_strangers(session, staging / RAW_FILE)))
         return summary.tables
 
     def recheck() -> None:
@@ -69,9 +71,29 @@ def run_publish(session: Session) -> None:
     with storage(session.run.commit_record):
         session.run.commit_record.unlink(missing_ok=True)
     publish(session.run.root, request)
-    record = CommitRecord(manifest=blake3_file(session.run.manifest), publication_key=session.publication_key)
+    record = CommitRecord(
+        manifest=blake3_file(session.run.manifest),
+        publication_key=session.publication_key,
+        configuration=blake3_of(session.invocation.data),
+    )
     write_commit_record(session.run.commit_record, record)
     session.published = True
+
+
+def _strangers(session: Session, table: Path) -> Iterator[Problem]:
+    """Rows that name another pack or tier than the manifest will: our fault, and never to be published."""
+    assert session.verdict is not None
+    manifest = session.pack.manifest
+    wanted = {"pack_id": manifest.pack_id, "pack_version": manifest.version, "tier": session.verdict.tier}
+    for column, value in wanted.items():
+        seen = column_values(table, column)
+        if seen != {value}:
+            yield Problem(
+                code="release_rows_disagree",
+                subject=table.name,
+                message=f"column `{column}` holds {', '.join(sorted(seen))}; the manifest says {value}",
+                fix="run with rebuild=1; if it stays, report it as a bug",
+            )
 
 
 def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[str, Json]:

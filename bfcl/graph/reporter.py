@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +23,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
     desc = "bfcl console output"
 
     def __init__(self, outstream: Any, options: Any) -> None:
-        super().__init__(outstream, options)
+        # A closed standard output is no reason to stop a build.
+        super().__init__(outstream if outstream is not None else io.StringIO(), options)
         self._opening: Opening | None = None
         self._failed = False
         self._generates = False

@@ -230,15 +230,20 @@ class Session:
         return {"prepare": NORMALISED, **{stage.name: stage.writes for stage in STAGES}}
 
 
+def check_configuration(opening: Opening) -> LoadedConfig:
+    """The configuration as read when doit loaded, checked for the command. Raises: ConfigError with every problem."""
+    invocation = opening.invocation
+    return load_config(
+        invocation.config_path, project=invocation.project, command=opening.command, data=invocation.data
+    )
+
+
 def open_session(opening: Opening, variables: Variables) -> Session:
     """Check the configuration, take the locks, clear away what killed processes left.
 
     Raises: ConfigError with every problem, before anything is touched; DriftError `run_locked`.
     """
-    invocation = opening.invocation
-    loaded = load_config(
-        invocation.config_path, project=invocation.project, command=opening.command, data=invocation.data
-    )
+    loaded = check_configuration(opening)
     # A build system cancels by SIGTERM; it ends like Ctrl-C, with finished results kept and no process left.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -1,7 +1,8 @@
 """In what do the two worlds differ? Everything ambient, so that whatever leaks into an answer diverges. Rule: ruling 6.
 
 World A shows the run's clock in UTC. World B shows another year, month, day, weekday, hour and minute, in UTC as well
-as in the local time of either world, another time zone, hash seed, host name and directory name, and later ticks.
+as in the local time of either world, another time zone, hash seed, host name, directories and path of the pack, and
+later ticks.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Ambience:
     host_name: str
     directory_prefix: str
     """Of different length, so that even a length that leaks diverges."""
+    view_name: str | None
+    """What a link to the oracle view is called that the pack is imported through; None for the view's own path."""
     tick_shift_s: float
 
     def environment(self, private: str) -> dict[str, str]:
@@ -56,6 +59,7 @@ def ambiences(clock: str) -> dict[str, Ambience]:
             zone="UTC",
             host_name="world-a",
             directory_prefix="a-",
+            view_name=None,
             tick_shift_s=0.0,
         ),
         "b": Ambience(
@@ -65,6 +69,7 @@ def ambiences(clock: str) -> dict[str, Ambience]:
             zone=_ZONE_B,
             host_name="the-other-world-b",
             directory_prefix="other-b-",
+            view_name="pack-as-the-other-world-sees-it",
             tick_shift_s=_TICK_SHIFT_S,
         ),
     }

@@ -107,7 +107,7 @@ def description_of(answer: bytes, imports: Mapping[str, Breakdown | None]) -> De
     broken = None
     for kind, text in wire.records(answer):
         if kind == wire.DESCRIPTION:
-            told = json.loads(text)
+            told |= json.loads(text)
         elif kind == wire.BREAKDOWN:
             broken = json.loads(text)
     tools_breakdown = told["tools_breakdown"] or broken

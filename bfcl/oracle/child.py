@@ -20,7 +20,7 @@ _ADDED = _ROOT not in sys.path
 if _ADDED:
     sys.path.insert(0, _ROOT)
 
-from bfcl.oracle import isolation, packcode, wire, zygote  # noqa: E402 - the path above finds it
+from bfcl.oracle import clocks, isolation, packcode, wire, zygote  # noqa: E402 - the path above finds it
 from bfcl.oracle.ambient import Guard  # noqa: E402
 from bfcl.oracle.deadlines import Limits  # noqa: E402
 from bfcl.oracle.episode import Stage  # noqa: E402
@@ -67,31 +67,19 @@ def _discard_errors() -> None:
     os.close(null)
 
 
-def _shift_ticks(seconds: float) -> None:
-    """Let the clocks that time-machine leaves alone start elsewhere too. World B only: `seconds` is 0 in A."""
-    if not seconds:
-        return
-    for name in ("monotonic", "perf_counter"):
-        _shift(name, seconds)
-        _shift(f"{name}_ns", round(seconds * 1_000_000_000))
-
-
-def _shift(name: str, amount: float) -> None:
-    real = getattr(time, name)
-
-    def shifted() -> Any:
-        return real() + amount
-
-    shifted.__name__ = shifted.__qualname__ = name
-    setattr(time, name, shifted)
+def _travel(time_machine: Any, order: Any) -> None:
+    """Let every clock of this process show what the order says."""
+    wall_s = order["timestamp"] - time.time()
+    time_machine.travel(order["timestamp"], tick=True).start()
+    clocks.shift(ticks_s=order["tick_shift_s"], wall_s=wall_s)
 
 
 def _import_pack(order: Any, world: zygote.World, guard: Guard, locator: Locator) -> None:
     """Import what the order does not skip, reporting after each module."""
     interpreter, stage = list(sys.path), world.stage
-    packcode.read_no_bytecode([order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])
+    packcode.read_no_bytecode([*order["views"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])
     stage.assertions_problem = order["skip"].get("assertions")
-    paths = [packcode.search_path(order[name], order["view"], interpreter) for name in packcode.MODULES]
+    paths = [packcode.search_path(order[name], order["views"][0], interpreter) for name in packcode.MODULES]
     for name, search in zip(packcode.MODULES, paths, strict=True):
         if name in order["skip"]:
             continue
@@ -110,17 +98,26 @@ def _import_pack(order: Any, world: zygote.World, guard: Guard, locator: Locator
     sys.path[:] = dict.fromkeys([*paths[0][:1], *paths[1]])
 
 
-def _settle(world: zygote.World) -> None:
-    """Undo what pack code may have armed in this process, and make forks cheap."""
+def _settle(world: zygote.World, *, forks: bool) -> None:
+    """Undo what pack code may have armed in this process, and make forks cheap.
+
+    A world whose parent is gone is told by SIGCONT: that reaches it even while it is stopped, and unlike SIGKILL leaves
+    it the time to kill what its episode forked away. Without forks pack code runs here and could swallow the news.
+    """
     for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
         signal.setitimer(timer, 0)
 
     def parent_gone(*_: object) -> NoReturn:
         raise zygote.ParentGone
 
-    signal.signal(signal.SIGTERM, parent_gone)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    isolation.die_with_parent(signal.SIGTERM)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, or handled by the pack, it hides how an episode ended
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if forks:
+        for number in zygote.PARENT_GONE:
+            signal.signal(number, parent_gone)
+        isolation.die_with_parent(signal.SIGCONT)
     zygote.empty(world.private)
     gc.collect()
     gc.freeze()
@@ -142,7 +139,7 @@ def main() -> NoReturn:
     time_machine = _import_time_machine()
     isolation.adopt_orphans()
     children = zygote.open_children_list()
-    locator = Locator(order["view"], [order["backend"], order["assertions"]], order["private"])
+    locator = Locator(order["views"], [order["backend"], order["assertions"]], order["private"])
     guard = Guard(order["private"], locator.of_frame)
     stage = Stage(
         scratch=scratch,
@@ -152,16 +149,15 @@ def main() -> NoReturn:
         clock=order["clock"],
         fixtures=order["fixtures"],
     )
-    readable = [order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)]
+    readable = [*order["views"], *(os.path.dirname(order[name]) for name in packcode.MODULES)]
     level = isolation.shut_in(readable=readable, writable=order["private"], host_name=order["host_name"])
     guard.install()
     world = zygote.World(channel, stage, order["private"], children)
-    _shift_ticks(order["tick_shift_s"])
-    time_machine.travel(order["timestamp"], tick=True).start()
+    _travel(time_machine, order)
     channel.report(started=level)
     _discard_errors()
     _import_pack(order, world, guard, locator)
-    _settle(world)
+    _settle(world, forks=order["fork"])
     channel.report(ready=True)
     guard.trusted = False
     if order["fork"]:

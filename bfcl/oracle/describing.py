@@ -28,18 +28,17 @@ _KEYWORDS = ("state", "trace", "task", "ctx")
 
 
 def describe(stage: Stage, assertions: ModuleType | None) -> None:
-    """Leave one description record in the scratch memory."""
+    """Leave a description in the scratch memory: one record without calling anything, then what `list_tools` says.
+
+    So a `list_tools` that hangs or takes the process down leaves the rest told.
+    """
     stage.scratch.enter(CALL)
-    missing: list[str] = []
-    tools: list[str] | None = None
-    breakdown = None
-    if stage.backend is not None:
-        missing = _missing_callables(stage.backend)
-        if "list_tools" not in missing:
-            tools, breakdown = _tools(stage, stage.backend)
+    missing = [] if stage.backend is None else _missing_callables(stage.backend)
     exports = [] if assertions is None else _exports(assertions)
-    answer = {"missing": missing, "tools": tools, "tools_breakdown": breakdown, "assertions": exports}
-    stage.scratch.append(wire.DESCRIPTION, exact_json(answer))
+    stage.scratch.append(wire.DESCRIPTION, exact_json({"missing": missing, "assertions": exports}))
+    if stage.backend is not None and "list_tools" not in missing:
+        tools, breakdown = _tools(stage, stage.backend)
+        stage.scratch.append(wire.DESCRIPTION, exact_json({"tools": tools, "tools_breakdown": breakdown}))
     stage.scratch.finish()
 
 

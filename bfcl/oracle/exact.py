@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 _DEPTH = 200
+_PATH_LIMIT = 120
 
 
 class NotJson(Exception):
     """`path` is where (`$.rows[2].when`), `reason` what stands there."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        shown = path if len(path) <= _PATH_LIMIT else f"{path[: _PATH_LIMIT // 2]}…{path[-_PATH_LIMIT // 2 :]}"
+        super().__init__(f"{shown}: {reason}")
         self.path, self.reason = path, reason
 
 
@@ -36,16 +39,33 @@ decode = json.JSONDecoder().decode
 
 
 def exact_json(value: Any) -> bytes:
-    """Canonical UTF-8 of a JSON value; objects, lists, texts and numbers may be subclasses. Raises NotJson."""
+    """Canonical UTF-8 of a JSON value; objects, lists, texts and numbers may be subclasses. Raises NotJson.
+
+    Nothing nests deeper than 200 levels: what reads this text with other values around it must not run out of stack.
+    """
     try:
         text = _encode(value)
         # Tuples and non-text keys encode without complaint: only what reads back equal is the value itself.
-        if decode(text) == value:
+        plain = decode(text)
+        if plain == value and not (text.count("[") + text.count("{") > _DEPTH and _too_deep(plain)):
             return text.encode()
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError, AttributeError):
         pass
     _find_defect(value, "$", 0)
     raise NotJson("$", f"{type(value).__name__} does not read back as it was written")
+
+
+def _too_deep(plain: Any) -> bool:
+    level = [plain]
+    for _ in range(_DEPTH):
+        level = [item for holder in level for item in _items(holder) if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _items(holder: Any) -> Iterable[Any]:
+    return holder.values() if isinstance(holder, dict) else holder
 
 
 def _find_defect(value: Any, path: str, depth: int) -> None:

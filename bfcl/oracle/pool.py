@@ -173,7 +173,17 @@ class Pool:
         home = Path(self._directory.name).resolve()
         world = World(self._spec, self._ambiences[name], home, fork=self._fork, grace_s=self._grace_s)
         self._worlds[name].append(world)
-        world.start(self._fatal[name], self._keeper)
+        try:
+            world.start(self._fatal[name], self._keeper)
+        except OSError as error:
+            raise OracleError(
+                Problem(
+                    code="worker_start_failed",
+                    message=f"no process could be set up for the pack: {error.strerror or error}",
+                    fix="let the command have more open files, processes, memory or room for temporary files (see "
+                    "`ulimit -a`), then run it again",
+                )
+            ) from error
 
     def _lose(self, lane: Lane, world: World, *, stuck: bool) -> None:
         """A world is gone, or has to go: settle who did it, and leave the rest to the next world."""

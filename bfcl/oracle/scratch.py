@@ -10,6 +10,7 @@ This module runs on both sides: standard library only.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 import time
 
@@ -31,7 +32,7 @@ _LENGTH = struct.Struct("<QI")  # committed bytes, 1 once whole
 _BEGAN = struct.Struct("<Q")
 _EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT = 0, 8, 24, 40
 
-_ticks = time.monotonic_ns  # taken before any pack code could replace it
+_ticks, _getpid = time.monotonic_ns, os.getpid  # taken before any pack code could replace them
 
 
 class TooLarge(Exception):
@@ -44,6 +45,11 @@ class Scratch:
     def __init__(self, descriptor: int) -> None:
         self._map = mmap.mmap(descriptor, SIZE)
         self._length = 0
+        self._writer = _getpid()
+
+    def claim(self) -> None:
+        """From here on this process writes, and no copy that pack code forks off: what such a one writes is dropped."""
+        self._writer = _getpid()
 
     def close(self) -> None:
         self._map.close()
@@ -52,10 +58,13 @@ class Scratch:
 
     def enter(self, phase: int, index: int = NO_INDEX) -> None:
         """The episode enters a phase: `index` counts calls or assertions."""
-        _NOTE.pack_into(self._map, _NOTE_AT, _ticks(), phase, index)
+        if self._writer == _getpid():
+            _NOTE.pack_into(self._map, _NOTE_AT, _ticks(), phase, index)
 
     def append(self, kind: bytes, text: bytes) -> None:
         """One finished record. Raises TooLarge past the message limit; a breakdown always has room."""
+        if self._writer != _getpid():
+            return
         data = wire.record(kind, text)
         limit = wire.MESSAGE_LIMIT + (_RESERVE if kind == wire.BREAKDOWN else 0)
         end = self._length + len(data)
@@ -67,6 +76,8 @@ class Scratch:
 
     def finish(self) -> None:
         """The answer is whole."""
+        if self._writer != _getpid():
+            return
         _LENGTH.pack_into(self._map, _LENGTH_AT, self._length, 1)
         self.enter(DONE)
 

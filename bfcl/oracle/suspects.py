@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,15 @@ _CLOCK = {
     "time.perf_counter": "ticking clock",
     "time.perf_counter_ns": "ticking clock",
     "time.process_time": "ticking clock",
+    "time.process_time_ns": "ticking clock",
+    "time.thread_time": "ticking clock",
+    "time.thread_time_ns": "ticking clock",
+    "time.clock_gettime": "machine's clock",
+    "time.clock_gettime_ns": "machine's clock",
+    "os.times": "ticking clock",
+    "os.path.getmtime": "time of a file",
+    "os.path.getctime": "time of a file",
+    "os.path.getatime": "time of a file",
     "time.localtime": "wall clock",
     "time.gmtime": "wall clock",
     "time.ctime": "wall clock",
@@ -42,6 +52,8 @@ _ENTROPY = ("os.urandom", "os.getrandom")
 _SEEDED = {"random.Random", "random.seed", "uuid.UUID", "uuid.uuid3", "uuid.uuid5", "uuid.NAMESPACE_URL"}
 _SEEDED |= {"uuid.NAMESPACE_DNS", "uuid.NAMESPACE_OID", "uuid.NAMESPACE_X500"}
 _NAMED = {**_CLOCK, **_ENVIRONMENT}
+_FILE_TIMES = {f"st_{kind}time{unit}" for kind in ("m", "c", "a", "birth") for unit in ("", "_ns")}
+_SQL_CLOCK = re.compile(r"""['"]now['"]|\bCURRENT_(?:DATE|TIME|TIMESTAMP)\b""", re.IGNORECASE)
 _IDENTITY = {"id": "object address", "hash": "hash value, which differs by hash seed for text"}
 _SET_MAKERS = ("set", "frozenset")
 _SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
@@ -83,6 +95,8 @@ class _Suspicion:
                 yield from self._ambient(node)
             if isinstance(node, ast.Call):
                 yield from self._call(node)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from self._sql(node.value, node.lineno)
             if isinstance(node, (ast.For, ast.comprehension)) and self._is_set(node.iter):
                 yield node.iter.lineno, "iterates over a set: its order follows the hash seed"
 
@@ -93,7 +107,15 @@ class _Suspicion:
             return f"{base}.{node.attr}"
         return None
 
+    def _sql(self, text: str, line: int) -> Iterator[tuple[int, str]]:
+        for found in _SQL_CLOCK.finditer(text):
+            yield line, f"reads the clock in SQL: `{found[0]}`"
+
     def _ambient(self, node: ast.Attribute | ast.Name) -> Iterator[tuple[int, str]]:
+        if isinstance(node, ast.Attribute) and node.attr in _FILE_TIMES:
+            yield node.lineno, f"reads the time of a file: `{node.attr}`"
+        elif isinstance(node, ast.Name) and node.id == "__file__":
+            yield node.lineno, "reads the path of the pack: `__file__`"
         name = self._dotted(node)
         if name is None:
             return

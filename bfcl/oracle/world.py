@@ -56,6 +56,7 @@ class World:
             self._home = Path(tempfile.mkdtemp(prefix=ambience.directory_prefix, dir=directory))
             self._private = self._home / "private"
             self._private.mkdir()
+            self._views = self._paths_of_view()
         self._out = bytearray()
         self._reader = wire.FrameReader()
         self.answered = 0
@@ -64,7 +65,10 @@ class World:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, skip: Mapping[str, str], keeper: Executor) -> None:
-        """Spawn the interpreter, from the keeper's thread: the world dies with the thread that started it."""
+        """Spawn the interpreter, from the keeper's thread: the world dies with the thread that started it.
+
+        Raises OSError where the system grants no process, memory, descriptor or room.
+        """
         descriptor = _shared_memory(self._home)
         try:
             self.scratch = scratch.Scratch(descriptor)
@@ -96,9 +100,9 @@ class World:
         spec, ambience = self._spec, self._ambience
         return {
             "parent": os.getpid(),
-            "view": spec.view,
-            "backend": spec.backend,
-            "assertions": spec.assertions,
+            "views": self._views,
+            "backend": self._shown(spec.backend),
+            "assertions": self._shown(spec.assertions),
             "fixtures": spec.fixtures,
             "clock": spec.clock,
             "limits": limits_of(spec),
@@ -110,6 +114,19 @@ class World:
             "tick_shift_s": ambience.tick_shift_s,
             "host_name": ambience.host_name,
         }
+
+    def _paths_of_view(self) -> list[str]:
+        """The path under which this world sees the pack's root, then the real one where that is another."""
+        real = self._spec.view
+        if self._ambience.view_name is None:
+            return [real]
+        alias = self._home / self._ambience.view_name
+        alias.symlink_to(real, target_is_directory=True)
+        return [str(alias), real]
+
+    def _shown(self, file: str) -> str:
+        inside = Path(file).is_relative_to(self._spec.view)
+        return str(Path(self._views[0]) / Path(file).relative_to(self._spec.view)) if inside else file
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -304,8 +321,11 @@ def _shared_memory(home: Path) -> int:
     else:
         descriptor, path = tempfile.mkstemp(dir=home)
         Path(path).unlink()
-    with storage(home):
+    try:
         os.ftruncate(descriptor, scratch.SIZE)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

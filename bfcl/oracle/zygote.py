@@ -22,6 +22,8 @@ from bfcl.oracle.scratch import CALL, TooLarge
 
 _FLUSH_BYTES = 256 * 1024
 _FLUSH_NS = 20_000_000
+PARENT_GONE = (signal.SIGTERM, signal.SIGCONT)
+"""Signals that tell a world that its parent is gone."""
 
 # Bound before pack code could replace them.
 _fork, _exit, _kill, _killpg, _waitpid = os.fork, os._exit, os.kill, os.killpg, os.waitpid
@@ -147,8 +149,10 @@ class World:
         try:
             _setpgid(0, 0)
             isolation.die_with_parent()
-            _signal(signal.SIGTERM, signal.SIG_DFL)
+            for number in PARENT_GONE:
+                _signal(number, signal.SIG_DFL)
             self.channel.close()
+            self._scratch.claim()
             self._guard.trusted = False
             self._perform(payload)
             _exit(0)

@@ -34,7 +34,7 @@ def derive_chunk(
     if any(argument.kind == "result" for call in calls for argument in call.arguments):
         if oracle is None:
             raise ValueError(f"{template.template_id}: a dependent call needs an oracle")
-        return _derive_dependent(template, calls, tasks, oracle)
+        return _derive_dependent(calls, tasks, oracle)
     return [_trace(task, _calls(calls, _bound(calls, task))) for task in tasks]
 
 
@@ -102,27 +102,20 @@ def _calls(calls: Sequence[CallPlan], arguments: Sequence[Mapping[str, Json]]) -
 # --- dependent arguments ------------------------------------------------------------------------------------------
 
 
-def _derive_dependent(
-    template: Template, calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle
-) -> list[Trace]:
+def _derive_dependent(calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle) -> list[Trace]:
     sources = [one.source for call in calls for one in call.arguments if one.source is not None]
     # Nothing is learnt from calls behind the last one that another needs.
     needed = calls[: 1 + max(source.call for source in sources)]
     bound = [_bound(calls, task) for task in tasks]
     episodes = [_episode(task, needed, arguments) for task, arguments in zip(tasks, bound, strict=True)]
     traces: list[Trace] = []
-    impossible: list[Problem] = []
     for task, arguments, result in zip(tasks, bound, oracle.run(episodes), strict=True):
         missed = _fill_results(calls, arguments, result)
         if missed is None:
             traces.append(_trace(task, _calls(calls, arguments)))
             continue
+        # A name applied to a list drops this task as any other miss does: another result may have another shape.
         traces.append(_dropped(task, missed, result))
-        if missed.miss == "name_on_a_list" and not impossible:
-            message = f"`{missed.parameter}` of {missed.tool} applies a name to a list; no task can take that path"
-            fix = "put a list index before the name"
-            impossible.append(template_problem(template.template_id, BINDING_FAILED, message, fix=fix))
-    raise_all(StageError, impossible)
     return traces
 
 

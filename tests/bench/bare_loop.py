@@ -1,4 +1,7 @@
-"""Seconds that a project's replays take in a plain loop: import the backend, reset and call, twice, no isolation."""
+"""Seconds that a project's replays take in a plain loop: import the backend, reset and call, no isolation.
+
+Usage: bare_loop.py PROJECT PASSES
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ def load(path: Path) -> Any:
     return module
 
 
-def main(project: Path) -> None:
+def main(project: Path, passes: int) -> None:
     backend = load(project / "packs" / "scaled" / "backend.py")
     fixtures = json.loads((project / "packs" / "scaled" / "fixtures.json").read_text(encoding="utf-8"))
     (table,) = project.glob("build/runs/*/stage_cache/expected_traces.parquet")
     traces = [json.loads(text) for text in pyarrow.parquet.read_table(table)["expected_tool_calls"].to_pylist()]
     started = time.perf_counter()
-    for _ in range(2):
+    for _ in range(passes):
         for calls in traces:
             ctx = SimpleNamespace(clock="2026-03-02T09:00:00+07:00", seed=1, timeout_s=5.0, task_id="t", turn_index=0)
             backend.reset(ctx=ctx, fixtures=fixtures)
@@ -40,4 +43,4 @@ def main(project: Path) -> None:
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bfcl.cli import project
-from bfcl.cli.project import project_files
+from bfcl.cli.project import CONFIG, project_files
 from bfcl.config.load import load_config
 from bfcl.errors import ConfigError
 
@@ -44,7 +44,14 @@ def test_starter_pack_and_configuration_are_the_repositorys_own() -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {name: data for name, data in files.items() if name.startswith("packs/")} == theirs
-    assert files["configs/tiny.yaml"] == (REPOSITORY / "configs" / "tiny.yaml").read_bytes()
+    ours, own = (yaml.safe_load(data) for data in (files["configs/tiny.yaml"], (REPOSITORY / CONFIG).read_bytes()))
+    assert ours == own
+
+
+def test_configuration_points_to_no_page_that_a_new_project_lacks() -> None:
+    own = (REPOSITORY / CONFIG).read_text(encoding="utf-8")
+    assert project_files()[CONFIG].decode() == own
+    assert "docs/" not in project_files()[CONFIG].decode()
 
 
 def test_configuration_is_accepted_in_a_new_project(tmp_path: Path) -> None:
@@ -80,10 +87,16 @@ def test_workflow_restores_and_saves_build_under_one_key() -> None:
     assert restore["key"] == save["key"]
     assert restore["key"].startswith(restore["restore-keys"])
     assert [step["run"] for step in steps if "run" in step] == [
-        "pip install bfcl-build",
+        'pip install "${BFCL_BUILD:?set this repository variable to the source of bfcl-build}"',
         "doit generate",
         "bfcl build-report",
     ]
+
+
+def test_no_file_installs_from_an_index_that_does_not_have_it() -> None:
+    # Anybody could register a name that is still free.
+    for name, data in project_files().items():
+        assert b"pip install bfcl-build" not in data, name
 
 
 def test_readme_names_only_files_that_are_written() -> None:

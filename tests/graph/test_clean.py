@@ -35,7 +35,9 @@ def opening(project: Path) -> Opening:
     Views(run.stage_cache).copy({"rendered_conversations.parquet": merged.file("rows.jsonl")})
     for path in (run.manifest, run.benchmark):
         path.write_bytes(b"published")
-    write_commit_record(run.commit_record, CommitRecord(manifest=merged.fp, publication_key=other.fp))
+    write_commit_record(
+        run.commit_record, CommitRecord(manifest=merged.fp, publication_key=other.fp, configuration=merged.fp)
+    )
     return opening
 
 

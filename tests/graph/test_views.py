@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,16 @@ def test_nothing_is_made_where_nothing_was(tmp_path: Path) -> None:
     views.check(dict.fromkeys(["table"]))
     views.remove(["table"])
     assert not views.directory.exists()
+
+
+def test_copies_made_by_two_threads_are_all_known(tmp_path: Path) -> None:
+    views = Views(tmp_path / "stage_cache")
+    sources = {}
+    for name in ("one", "two"):
+        sources[name] = tmp_path / name
+    for turn in range(20):
+        for name, path in sources.items():
+            path.write_text(f"{name} {turn}")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda item: views.copy({item[0]: item[1]}), sources.items()))
+        views.check(dict.fromkeys(sources))

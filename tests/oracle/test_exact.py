@@ -80,6 +80,34 @@ def test_exact_json_refuses_a_value_that_holds_itself():
         exact_json(value)
 
 
+def nested(levels, kind):
+    value: object = 1
+    for _ in range(levels):
+        value = [value] if kind is list else {"k": value}
+    return value
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize("levels", [201, 600, 970, 5_000])
+def test_exact_json_refuses_a_value_nested_deeper_than_200_levels_with_a_short_path(levels, kind):
+    with pytest.raises(NotJson) as caught:
+        exact_json(nested(levels, kind))
+    assert caught.value.reason == "nested deeper than 200 levels"
+    start, end = ("$" + "[0]" * 19 + "[0", "[0]" * 20) if kind is list else ("$" + ".k" * 29 + ".", ".k" * 30)
+    assert str(caught.value) == f"{start}…{end}: nested deeper than 200 levels"
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_exact_json_accepts_200_levels(kind):
+    value = nested(200, kind)
+    assert exact_json(value) == canonical_json(value)
+
+
+def test_exact_json_accepts_many_flat_values_and_brackets_in_texts():
+    value = {"rows": [{"text": "[" * 300, "n": [n]} for n in range(300)]}
+    assert exact_json(value) == canonical_json(value)
+
+
 def test_exact_json_does_not_fall_for_a_patched_default(monkeypatch):
     monkeypatch.setattr(json.JSONEncoder, "default", lambda self, value: str(value))
     with pytest.raises(NotJson) as caught:

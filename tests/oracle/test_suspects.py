@@ -43,6 +43,29 @@ def test_scan_names_clocks_environment_and_entropy_under_any_import_form(tmp_pat
     )
 
 
+def test_scan_names_clocks_of_machine_files_and_databases_and_the_path_of_the_pack(tmp_path):
+    found = scan(
+        tmp_path,
+        """\
+        import os, time
+        a = time.clock_gettime(4)
+        b = os.stat("x").st_mtime, os.path.getmtime("x")
+        c = "SELECT date('now')"
+        d = "CREATE TABLE t (at TEXT DEFAULT CURRENT_TIMESTAMP)"
+        e = __file__
+        f = "right now, on the current_timestamps"
+        """,
+    )
+    assert found == (
+        "backend.py:2: reads the machine's clock: `time.clock_gettime`",
+        "backend.py:3: reads the time of a file: `os.path.getmtime`",
+        "backend.py:3: reads the time of a file: `st_mtime`",
+        "backend.py:4: reads the clock in SQL: `'now'`",
+        "backend.py:5: reads the clock in SQL: `CURRENT_TIMESTAMP`",
+        "backend.py:6: reads the path of the pack: `__file__`",
+    )
+
+
 def test_scan_names_set_order_and_object_identity(tmp_path):
     found = scan(
         tmp_path,

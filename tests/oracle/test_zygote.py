@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -147,6 +148,12 @@ def test_a_memory_bomb_and_a_bottomless_recursion_are_the_packs_own_exceptions(p
             "return {'a': float('nan')}",
             "non_serializable_result",
             "call 0 `look`: $.a: nan is not a finite number",
+        ),
+        (
+            "v = 1\nfor _ in range(970): v = [v]\nreturn {'a': v}",
+            "non_serializable_result",
+            "call 0 `look`: $.a[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]…" + "[0]" * 20 + ": nested "
+            "deeper than 200 levels",
         ),
         (
             "return {'a': {True: 1}}",
@@ -363,6 +370,49 @@ def test_list_tools_has_the_deadline_of_a_tool(packs):
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "while True: pass",
+            Breakdown(code="tool_timeout", message="list_tools did not return within 0.3 s", phase="call"),
+        ),
+        (
+            "import os; os._exit(3)",
+            Breakdown(
+                code="worker_crashed", message="the process ended with exit status 3 in list_tools", phase="call"
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("fork", [True, False])
+def test_assertions_are_described_though_list_tools_does_not_return(packs, body, expected, fork):
+    described = packs.oracle(
+        f"def list_tools():\n    {body}\n",
+        "def assert_it(*, state, trace, task, ctx): pass\n",
+        tool_s=0.3,
+        fork=fork,
+    ).describe()
+    assert (described.tools, described.tools_breakdown) == (None, expected)
+    assert described.missing_callables == ("reset", "call_tool", "get_state")
+    assert [(info.name, info.signature_problem, info.line) for info in described.assertions] == [("assert_it", None, 1)]
+
+
+@pytest.mark.parametrize(
+    "armed",
+    [
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        "signal.signal(signal.SIGCHLD, lambda *_: 1 / 0)",
+        "signal.signal(signal.SIGCONT, signal.SIG_IGN)",
+        "signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))",
+    ],
+)
+def test_what_an_import_did_to_signals_does_not_break_episodes(packs, episode, armed):
+    oracle = packs.oracle(f"import signal\n{armed}\n{GOOD}" + CALLS.format(call="return {}"))
+    assert all(result.breakdown is None for pair in oracle.replay([episode()] * 3) for result in pair)
+
+
+@pytest.mark.parametrize(
     ("body", "limits", "code"),
     [(HANG, {"tool_s": 0.3}, "tool_timeout"), ("import os; os._exit(3)", {}, "worker_crashed")],
 )
@@ -375,6 +425,12 @@ def test_without_fork_an_episode_is_stopped_and_told_the_same(packs, episode, bo
     assert results[1].breakdown.code == code
 
 
+CALLS = """
+def reset(**_): pass
+def call_tool(*_, **__):
+    {call}
+def get_state(): return {{}}
+"""
 PARENT = """
 import sys, time, os
 sys.path.insert(0, {root!r})
@@ -391,11 +447,12 @@ with LocalOracle(spec) as oracle:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("place", ["import", "call"])
+@pytest.mark.parametrize("place", ["import", "call", "stopped"])
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_worlds_end_with_their_parent_however_it_ends(packs, tmp_path, number, place, worlds):
     body = "while True: pass\n"
-    calls = f"def reset(**_): pass\ndef call_tool(*_, **__):\n    {body}def get_state(): return {{}}\n"
+    stop = "import ctypes, os; ctypes.CDLL(None).kill(os.getppid(), 19); " if place == "stopped" else ""
+    calls = CALLS.format(call=f"{stop}\n    {body}")
     view = packs.view(body if place == "import" else calls)
     before = worlds()
     script = PARENT.format(root=str(Path(__file__).parents[2]), view=str(view))
@@ -409,6 +466,8 @@ def test_worlds_end_with_their_parent_however_it_ends(packs, tmp_path, number, p
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"ready\n"
         _until(lambda: len(worlds() - before) >= (2 if place == "import" else 4), "both worlds")
+        if place == "stopped":
+            _until(lambda: sum(map(_is_stopped, worlds() - before)) == 2, "both worlds to be stopped")
         parent.send_signal(number)
         parent.wait(20)
         _until(lambda: worlds() - before == set(), "the worlds to be gone")
@@ -419,6 +478,13 @@ def test_worlds_end_with_their_parent_however_it_ends(packs, tmp_path, number, p
         parent.kill()
         parent.wait()
         parent.stdout.close()
+
+
+def _is_stopped(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 def _until(condition, what):
@@ -437,6 +503,24 @@ def test_an_interpreter_that_does_not_come_up_is_told_with_what_it_said(packs, e
         "worker_start_failed: the worker's interpreter ended with exit status 1 before it could import the pack: "
         "it said nothing\n"
         "  fix: run the command with the interpreter of an environment where bfcl is installed whole"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(errno.EMFILE, "Too many open files"), (errno.EAGAIN, "Resource temporarily unavailable")]
+)
+def test_a_process_that_cannot_be_set_up_is_told(packs, episode, monkeypatch, number, text):
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    oracle = packs.oracle(GOOD)
+    monkeypatch.setattr("bfcl.oracle.world.subprocess.Popen", refuse)
+    with pytest.raises(OracleError) as caught:
+        oracle.run([episode()])
+    assert str(caught.value) == (
+        f"worker_start_failed: no process could be set up for the pack: {text}\n"
+        "  fix: let the command have more open files, processes, memory or room for temporary files (see `ulimit -a`), "
+        "then run it again"
     )
 
 

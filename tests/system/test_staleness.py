@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -148,3 +149,52 @@ def test_interrupt_during_replay_ends_at_once(tmp_path: Path) -> None:
     assert ended.status != 0
     assert "Traceback" not in ended.err
     assert project.published() == []
+
+
+@pytest.mark.parametrize("edit", [{"random_seed": 8}, {"lineage__policy": "smoke_no_publication"}])
+def test_configuration_changed_and_changed_back_publishes_the_same_again(
+    built: Project, edit: dict[str, object]
+) -> None:
+    built.configure()
+    built.generate()
+    before = built.tables()
+    built.configure(**edit)
+    built.generate()
+    built.configure()
+    built.generate()
+    assert built.tables() == before
+    assert built.shards("computed") == []
+
+
+def test_unquoted_clock_is_refused_though_nothing_else_changed(built: Project) -> None:
+    built.configure()
+    built.generate()
+    text = built.config.read_text(encoding="utf-8")
+    built.config.write_text(text.replace("'2026-03-02T09:00:00+07:00'", "2026-03-02T09:00:00+07:00"), encoding="utf-8")
+    unquoted = built.config.read_text(encoding="utf-8")
+    if unquoted == text:  # the builder writes it plain: quote it for the good case
+        built.config.write_text(text.replace("2026-03-02T09:00:00+07:00", '"2026-03-02T09:00:00+07:00"'), "utf-8")
+        built.generate()
+        built.config.write_text(text, encoding="utf-8")
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert "generation_config_invalid: oracle_runtime.clock" in ended.err
+    assert built.published() == ["run_manifest.json", "benchmark_raw.parquet", "benchmark.parquet"]
+
+
+def test_file_name_that_is_not_utf_8_is_refused_in_words(built: Project) -> None:
+    with open(os.fsencode(built.pack) + b"/\xff.txt", "wb"):  # noqa: PTH123 bytes, not text
+        pass
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert "pack_tree_unsupported_entry" in ended.err
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_pack_moved_out_of_the_roots_behind_a_link_is_refused(built: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    built.pack.rename(outside)
+    built.pack.symlink_to(outside)
+    ended = built.doit("generate")
+    assert ended.status == 1
+    assert "pack_outside_allowlist" in ended.err
