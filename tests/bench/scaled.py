@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.packs import FIXTURES, add_template, drop, put, write_config, write_pack
@@ -10,10 +11,16 @@ SHAPES = ("kiln_status", "start_confirmed", "kiln_and_firing", "kiln_unnamed")
 DODO = 'from bfcl.graph.tasks import DOIT_CONFIG, task_pipeline\n\n__all__ = ["DOIT_CONFIG", "task_pipeline"]\n'
 
 
-def scaled_project(root: Path, *, templates: int, tasks: int, categories: int = 10) -> Path:
-    """A project in `root` whose pack has `templates` templates and yields about `tasks` tasks."""
+def scaled_project(
+    root: Path, *, templates: int, tasks: int, rows: int | None = None, shapes: Sequence[str] = SHAPES
+) -> Path:
+    """A project in `root` whose pack has `templates` templates and yields about `tasks` tasks.
+
+    `rows` is the number of added fixture rows per collection, by default what a template of one slot needs.
+    """
+    categories = 10
     per_template = -(-tasks // templates)
-    rows = max(per_template, 3)
+    rows = max(per_template, 3) if rows is None else rows
     kilns = [
         {"kiln_id": f"K-{number}", "zone": "north", "status": "idle", "recent_firings": []}
         for number in range(1000, 1000 + rows)
@@ -29,7 +36,7 @@ def scaled_project(root: Path, *, templates: int, tasks: int, categories: int = 
         edits.append(
             add_template(
                 f"t{number:05d}",
-                like=SHAPES[number % len(SHAPES)],
+                like=shapes[number % len(shapes)],
                 category=f"c{number % categories}",
                 intent=f"intent_{number}",
             )
