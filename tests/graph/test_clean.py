@@ -112,6 +112,7 @@ def test_clean_without_a_readable_configuration_is_fine(project: Path) -> None:
     opening = Opening(invoked(project))
     clean_pointed(opening, ("render",), dryrun=False)
     clean_publication(opening, dryrun=False)
+    assert [path.name for path in (project / "build").iterdir()] == [".lock"]
 
 
 def test_clean_waits_for_nobody(opening: Opening, capfd: pytest.CaptureFixture[str]) -> None:

@@ -127,3 +127,4 @@ def test_copies_made_by_two_threads_are_all_known(tmp_path: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda item: views.copy({item[0]: item[1]}), sources.items()))
         views.check(dict.fromkeys(sources))
+        assert [(views.directory / name).read_text() for name in sources] == [f"{name} {turn}" for name in sources]

@@ -211,7 +211,9 @@ def test_prepare_reports_a_pack_below_gold_and_succeeds(tmp_path: Path) -> None:
 
 def test_pack_that_fell_below_gold_takes_its_old_publication_with_it(built: Project) -> None:
     built.append(built.pack / "backend.py", "\n\ndef get_state():\n    return 7\n")
-    refused(built)
+    ended = refused(built)
+    assert "state_not_serializable" in ended.err
+    assert built.published() == []
 
 
 def test_budget_below_the_widest_category_is_refused(fresh: Project) -> None:
