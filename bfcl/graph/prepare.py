@@ -14,7 +14,7 @@ from bfcl.graph.publish import withdraw
 from bfcl.graph.session import Session
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key
-from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line
+from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line, warning_lines
 from bfcl.pack.fingerprint import drift, read_entries
 from bfcl.pack.normalise import normalised
 from bfcl.stages.artifacts import REPORT_FILE
@@ -48,6 +48,8 @@ def prepare(session: Session) -> None:
             stream.write(f"{verdict_line(verdict, str(session.run.report))}\n")
             for problem in finding_problems(session.pack, verdict):
                 stream.write(f"{problem}\n")
+            for line in warning_lines(session.pack, verdict):
+                stream.write(f"{line}\n")
             stream.flush()
 
 

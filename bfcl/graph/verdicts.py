@@ -28,6 +28,13 @@ def finding_problems(pack: Pack, verdict: PackVerdict) -> list[Problem]:
     return [as_problem(finding, root=root) for check in verdict.checks for finding in check.failures]
 
 
+def warning_lines(pack: Pack, verdict: PackVerdict) -> list[str]:
+    """Every warning of every check, told like a problem but marked: warnings never change a verdict."""
+    root = shown(pack.root)
+    found = [as_problem(finding, root=root) for check in verdict.checks for finding in check.warnings]
+    return [f"warning: {problem}" for problem in found]
+
+
 def verdict_line(verdict: PackVerdict, report: str) -> str:
     """What `prepare` says: tier, failed checks, where the report is."""
     failed = [f"{check.id} {check.name}" for check in verdict.checks if check.status != "pass"]

@@ -289,3 +289,13 @@ def test_config_that_names_no_configuration_is_refused_on_a_fresh_checkout(fresh
     assert ended.status == 1
     assert "Traceback" not in ended.err
     assert "generation_config_invalid" in ended.err
+
+
+def test_prepare_shows_warnings_which_change_no_verdict(built: Project) -> None:
+    built.configure(oracle_runtime__clock="2026-03-03T09:00:00+07:00")
+    built.append(built.pack / "manifest.yaml", "clock: '2026-03-02T09:00:00+07:00'\n")
+    ended = built.doit("prepare")
+    assert ended.status == 0
+    assert "prepare: gold; failed checks: none" in ended.out
+    (line,) = [line for line in ended.out.splitlines() if "manifest_clock_differs" in line]
+    assert line.startswith("warning: packs/studio/manifest.yaml:")
