@@ -6,7 +6,7 @@ import sys
 
 from bfcl.canonical import Json
 from bfcl.checks.report import report
-from bfcl.errors import DriftError, PackError, raise_all
+from bfcl.errors import DriftError, GateError, PackError, raise_all
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
 from bfcl.graph.pointers import Pointer, write_pointer
@@ -47,7 +47,7 @@ def prepare(session: Session) -> None:
         if stream is not None:
             stream.write(f"{verdict_line(verdict, str(session.run.report))}\n")
             for problem in finding_problems(session.pack, verdict):
-                stream.write(f"{problem}\n")
+                stream.write(f"{session.placed(problem)}\n")
             for line in warning_lines(session.pack, verdict):
                 stream.write(f"{line}\n")
             stream.flush()
@@ -57,7 +57,10 @@ def gold_gate(session: Session) -> None:
     """Raise GateError `non_gold_pack` unless this very invocation found the pack Gold. Rule: spec README, ruling 4."""
     if session.verdict is None:
         raise AssertionError("the prepare task has not run in this process")
-    require_gold(session.pack, session.verdict)
+    try:
+        require_gold(session.pack, session.verdict)
+    except GateError as error:
+        raise GateError([session.placed(problem) for problem in error.problems]) from None
 
 
 def _stays(session: Session) -> bool:

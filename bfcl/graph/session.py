@@ -37,6 +37,9 @@ from bfcl.stages.bindings import Sources
 from bfcl.stages.expand import settings_of
 from bfcl.stages.wording import Wording, render_language, wording_of
 
+_SETTING_OF = {"category_budget_too_small": "task_generation.tasks_per_category"}
+"""Codes of checks that speak of a setting and not of a pack file."""
+
 
 class Session:
     """What an invocation that does something works with. Make it with `open_session`; `close` ends its processes."""
@@ -100,15 +103,16 @@ class Session:
         try:
             self._pack = load_pack(self.config, project=self.invocation.project)
         except PackError as error:
-            raise PackError([self._placed(problem) for problem in error.problems]) from None
+            raise PackError([self.placed(problem) for problem in error.problems]) from None
 
-    def _placed(self, problem: Problem) -> Problem:
-        """A problem of a configured path, at its line in the configuration."""
-        if problem.path is not None or not (problem.subject or "").startswith("oracle_pack."):
+    def placed(self, problem: Problem) -> Problem:
+        """A problem of a setting, at its line in the configuration; any other as it is."""
+        key = _SETTING_OF.get(problem.code, problem.subject or "")
+        if problem.path is not None or not key.startswith(("oracle_pack.", "task_generation.")):
             return problem
         document = self.loaded.document
-        place = document.place(str(problem.subject).split("."))
-        return replace(problem, path=document.path, line=place.line, column=place.column, field=problem.subject)
+        place = document.place(key.split("."))
+        return replace(problem, path=document.path, line=place.line, column=place.column, field=key)
 
     def validate(self) -> PackVerdict:
         """Run every check; a verdict below gold is no error here."""

@@ -219,7 +219,9 @@ def test_pack_that_fell_below_gold_takes_its_old_publication_with_it(built: Proj
 def test_budget_below_the_widest_category_is_refused(fresh: Project) -> None:
     fresh.configure(task_generation__tasks_per_category=1)
     ended = refused(fresh)
-    assert "category_budget_too_small" in ended.err
+    text = fresh.config.read_text(encoding="utf-8")
+    line = 1 + text[: text.index("tasks_per_category:")].count("\n")
+    assert f"configs/tiny.yaml:{line}: category_budget_too_small: " in ended.err
     assert "kilns" in ended.err
 
 
