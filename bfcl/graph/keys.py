@@ -39,7 +39,6 @@ class KeyMaker:
     wording: Wording
     oracle_view: str
     """Address of the view entry."""
-    limit: int
     _digests: dict[str, str] = field(default_factory=dict, init=False)
 
     def shard(self, stage: str, template: Template, chunk: Chunk, rows: Mapping[str, str]) -> Key:
@@ -62,7 +61,7 @@ class KeyMaker:
     def _expand(self, template: Template) -> tuple[dict[str, Json], Inputs]:
         manifest = self.pack.manifest
         params: dict[str, Json] = {
-            "limit": self.limit,
+            "limit": self.config.task_generation.candidate_tasks_per_category,
             "seed": self.config.seed,
             "pack_id": manifest.pack_id,
             "pack_version": manifest.version,

@@ -28,10 +28,6 @@ class BuildTree:
     def lock(self) -> Path:
         return self.root / ".lock"
 
-    @property
-    def doit_db(self) -> Path:
-        return self.root / ".doit.db"
-
     def entry(self, fp: str) -> Path:
         """One immutable result."""
         return self.root / fp

@@ -22,7 +22,7 @@ from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.progress import Progress
 from bfcl.graph.session import Session
 from bfcl.graph.shards import ROWS_FILE, Chunk, Order, RowReader, chunks, join_rows, split_rows, template_of
-from bfcl.graph.store import Entry, Key, tampered
+from bfcl.graph.store import Entry, Key, Store, tampered
 from bfcl.records.ids import TemplateId
 from bfcl.stages import Stage
 from bfcl.stages.expand import allocate, pool_size
@@ -109,8 +109,9 @@ def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]
         keys.append(session.keys.shard(stage.name, session.templates[chunk.template_id], chunk, rows))
     found: dict[int, Shard] = {}
     for number, (chunk, key) in enumerate(zip(plan.chunks, keys, strict=True)):
-        entry = None if _wants_fresh(session, stage, chunk) else _lasting(session, key)
-        if entry is not None:
+        # Looked up even where it will not be used: one of a bad moment must not be held against the new result.
+        entry = lasting(session.store, key)
+        if entry is not None and not _wants_fresh(session, stage, chunk):
             found[number] = _shard(chunk, entry)
             session.evidence.add(stage.name, chunk.label, key.fp, "hit")
     missing = [number for number in range(len(keys)) if number not in found]
@@ -129,11 +130,11 @@ def _wants_fresh(session: Session, stage: Stage, chunk: Chunk) -> bool:
     return session.variables.replay_full and asks_oracle
 
 
-def _lasting(session: Session, key: Key) -> Entry | None:
+def lasting(store: Store, key: Key) -> Entry | None:
     """The stored result, but for one that only a busy or broken machine may have caused: that one is forgotten."""
-    entry = session.store.find(key.fp)
+    entry = store.find(key.fp)
     if entry is not None and TRANSIENT in entry.files:
-        session.store.remove(key.fp)
+        store.remove(key.fp)
         return None
     return entry
 

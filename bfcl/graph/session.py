@@ -180,7 +180,6 @@ class Session:
             language=self.language,
             wording=self.wording,
             oracle_view=self.oracle_view,
-            limit=self.config.task_generation.candidate_tasks_per_category,
         )
 
     # --- results of stages ---

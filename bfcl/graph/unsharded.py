@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,9 +94,9 @@ def run_final_output(session: Session, stage: Stage) -> None:
     if entry is None:
         decisions: list[Decision] = []
         with session.store.building(key) as directory:
-            batches = _row_batches(session, tier, decisions)
-            tables = stage_release(directory, batches, lambda: publication_plan(decisions))
-            _write_summary(directory, decisions, publication_plan(decisions), tables)
+            plan = functools.cache(lambda: publication_plan(decisions))
+            tables = stage_release(directory, _row_batches(session, tier, decisions), plan)
+            _write_summary(directory, decisions, plan(), tables)
     _finish(session, stage, key.fp)
 
 

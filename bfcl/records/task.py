@@ -53,12 +53,3 @@ class Task:
     slots_initial: Mapping[str, Json]
     slot_updates: tuple[SlotDelivery, ...]
     """Delivery order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
-    """Why one row does not survive a stage. `reason` is a stable code."""
-
-    task_id: TaskId
-    reason: str
-    detail: str | None = None

@@ -14,7 +14,7 @@ from bfcl.graph.pointers import Shard
 from bfcl.graph.shards import chunks
 from bfcl.pack.load import load_pack
 from bfcl.stages import SHARDED
-from bfcl.stages.wording import Wording, render_language, system_prompt, system_prompt_id
+from bfcl.stages.wording import render_language, wording_of
 from tests.packs import ALL_POLICIES, Edit, append, put, put_template, run_config, write_pack
 
 ROWS = {"expand": "d1"}
@@ -25,20 +25,10 @@ def maker(root: Path, *edits: Edit, **config: object) -> KeyMaker:
     write_pack(root, *edits, templates=ALL_POLICIES)
     settings: RunConfig = run_config(root, **config)
     pack = load_pack(settings, project=root.parent)
-    manifest = pack.manifest
-    prompt = system_prompt(manifest)
-    language = render_language(settings.surface_generation.language, manifest, pack.templates)
-    wording = Wording(
-        language=language,
-        assistant_turn_templates=manifest.assistant_turn_templates,
-        system_prompt=prompt,
-        system_prompt_id=system_prompt_id(prompt),
-        tool_names=tuple(tool.name for tool in pack.tools),
-        tool_names_exempt=manifest.tool_names_exempt,
-        prevent_tool_name_leakage=settings.surface_generation.prevent_tool_name_leakage,
-    )
-    limit = settings.task_generation.candidate_tasks_per_category
-    return KeyMaker(pack=pack, config=settings, language=language, wording=wording, oracle_view="view", limit=limit)
+    surface = settings.surface_generation
+    language = render_language(surface.language, pack.manifest, pack.templates)
+    wording = wording_of(pack.manifest, pack.tools, language, surface.prevent_tool_name_leakage)
+    return KeyMaker(pack=pack, config=settings, language=language, wording=wording, oracle_view="view")
 
 
 def keys(made: KeyMaker) -> dict[tuple[str, str], str]:
