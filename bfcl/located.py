@@ -62,7 +62,7 @@ class Document:
         """
         if self._is_yaml:
             return _yaml_place(self._text, pointer)
-        return _JsonScanner(self._text).place(pointer)
+        return _scanner(self._text).place(pointer)
 
     def line(self, pointer: Pointer = ()) -> int:
         """1-based line of `place`."""
@@ -101,17 +101,16 @@ def parse_json(data: bytes, *, path: str, code: str) -> Document:
                 fix="save the file as plain UTF-8",
             )
         )
-    scanner = _JsonScanner(text)
+    if _depth(text) > MAX_DEPTH and _depth(_JSON_STRING.sub("", text)) > MAX_DEPTH:
+        message = f"nested deeper than {MAX_DEPTH} levels"
+        raise BfclError(Problem(code=code, path=path, line=1, message=message))
     try:
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg}"
         raise BfclError(Problem(code=code, path=path, line=error.lineno, column=error.colno, message=message)) from None
-    except RecursionError:
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        raise BfclError(Problem(code=code, path=path, line=1, message=message)) from None
     except _DuplicateKey as error:
-        line, column = scanner.duplicate() or (1, 1)
+        line, column = _JsonScanner(text).duplicate() or (1, 1)
         message = f"key {error.key!r} is given twice in one object"
         raise BfclError(
             Problem(code=code, path=path, line=line, column=column, message=message, fix="keep one of the two")
@@ -124,9 +123,6 @@ def parse_json(data: bytes, *, path: str, code: str) -> Document:
     except ValueError as error:
         message = f"not JSON: {error}"
         raise BfclError(Problem(code=code, path=path, line=1, message=message)) from None
-    if _depth(text) > MAX_DEPTH:
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        raise BfclError(Problem(code=code, path=path, line=1, message=message))
     surrogate = _lone_surrogate(text, value)
     if surrogate:
         message = "holds a lone UTF-16 surrogate, which UTF-8 cannot store"
@@ -380,81 +376,89 @@ def _lone_surrogate(text: str, value: Json) -> Place | None:
     return None
 
 
+class _Child(NamedTuple):
+    """One entry of a container: its key or index, and the offsets where the key and the value stand."""
+
+    key: str | int
+    key_at: int
+    value_at: int
+
+
 class _JsonScanner:
-    """Walks valid JSON text to find where a pointer's value stands."""
+    """Walks valid JSON text to find where a pointer's value stands; what was walked once is remembered."""
 
     _SPACE = re.compile(r"[ \t\n\r]*")
-    _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-    _ATOM = re.compile(r"[^,\]}\s]+")
+    _raw_decode = json.JSONDecoder().raw_decode
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._duplicate: int | None = None
+        self._children: dict[int, dict[str | int, _Child]] = {}
 
     def place(self, pointer: Pointer) -> Place:
-        offset = self._find(self._space(0), list(pointer), self._space(0))
-        return _at(self._text, offset)
+        at = shown = self._space(0)
+        for part in pointer:
+            child = self._container(at).get(part)
+            if child is None:
+                break
+            at, shown = child.value_at, child.key_at
+        return _at(self._text, shown)
 
-    def duplicate(self) -> Place | None:
-        """Where the first duplicate key stands."""
-        self._skip(self._space(0), watch=True)
-        return None if self._duplicate is None else _at(self._text, self._duplicate)
+    def duplicate(self, at: int | None = None) -> Place | None:
+        """Where the key stands that repeats another one, in the object that closes first: the one the parser meets."""
+        seen: set[str | int] = set()
+        repeated = None
+        for child in self._entries(self._space(0) if at is None else at):
+            inner = self.duplicate(child.value_at)
+            if inner is not None:
+                return inner
+            if child.key in seen and repeated is None:
+                repeated = _at(self._text, child.key_at)
+            seen.add(child.key)
+        return repeated
+
+    def _container(self, at: int) -> dict[str | int, _Child]:
+        if at not in self._children:
+            self._children[at] = {child.key: child for child in self._entries(at)}
+        return self._children[at]
+
+    def _entries(self, at: int) -> list[_Child]:
+        """The entries of the container at an offset, in order; [] for any other value."""
+        text = self._text
+        opening = text[at : at + 1]
+        found: list[_Child] = []
+        if opening not in ("{", "["):
+            return found
+        at = self._space(at + 1)
+        while text[at] not in "}]":
+            key_at, key = at, len(found)
+            if opening == "{":
+                name, end = self._raw_decode(text, at)
+                at = self._space(self._space(end) + 1)
+                found.append(_Child(name, key_at, at))
+            else:
+                found.append(_Child(key, key_at, at))
+            at = self._space(self._raw_decode(text, at)[1])
+            if text[at] == ",":
+                at = self._space(at + 1)
+        return found
 
     def _space(self, at: int) -> int:
         found = self._SPACE.match(self._text, at)
         return found.end() if found else at
 
-    def _find(self, at: int, pointer: list[str | int], shown: int) -> int:
-        """Offset of the value at `pointer` below the value at `at`; `shown` is where that value is placed."""
-        if not pointer:
-            return shown
-        for key, key_at, value_at in self._children(at):
-            if key == pointer[0] and isinstance(key, str) is isinstance(pointer[0], str):
-                return self._find(value_at, pointer[1:], key_at)
-        return shown
 
-    def _children(self, at: int) -> list[tuple[str | int, int, int]]:
-        """(key or index, where the key stands, where the value starts) of a container; [] for an atom."""
-        found: list[tuple[str | int, int, int]] = []
-        self._skip(at, into=found)
-        return found
-
-    def _skip(self, at: int, *, into: list[tuple[str | int, int, int]] | None = None, watch: bool = False) -> int:
-        """Offset just past the value at `at`."""
-        text = self._text
-        opening = text[at : at + 1]
-        if opening == '"':
-            string = self._STRING.match(text, at)
-            return string.end() if string else len(text)
-        if opening not in ("{", "["):
-            atom = self._ATOM.match(text, at)
-            return atom.end() if atom else len(text)
-        seen: set[str] = set()
-        index = 0
-        at = self._space(at + 1)
-        while at < len(text) and text[at] not in "}]":
-            key_at, key = at, index
-            if opening == "{":
-                end = self._skip(at)
-                name = json.loads(text[at:end])
-                if watch and name in seen and self._duplicate is None:
-                    self._duplicate = at
-                seen.add(name)
-                at = self._space(self._space(end) + 1)
-                key = name
-            if into is not None:
-                into.append((key, key_at, at))
-            at = self._space(self._skip(at, watch=watch))
-            if at < len(text) and text[at] == ",":
-                at = self._space(at + 1)
-            index += 1
-        return at + 1
+@functools.lru_cache(maxsize=4)
+def _scanner(text: str) -> _JsonScanner:
+    # Reports ask for many places in the same few files.
+    return _JsonScanner(text)
 
 
 def _at(text: str, offset: int) -> Place:
     start = text.rfind("\n", 0, offset) + 1
     return Place(text.count("\n", 0, offset) + 1, offset - start + 1)
 
+
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 _BRACKETS = re.compile(r"[\[{]|[\]}]")
 

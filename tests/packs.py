@@ -7,7 +7,8 @@ passes on what `write_pack` writes unedited, with the base templates and with `A
     pack = write_pack(tmp_path / "pack", replace("backend.py", "not_found", "gone"), templates=ALL_POLICIES)
     config = run_config(pack, task_generation__tasks_per_category=3)
 
-Edits apply in order: first those of data (`put`, `drop`, `put_template`), then those of text (`replace`, `text`).
+Edits apply in order: first those of data (`put`, `drop`, `put_template`, `held_out`), then those of text (`replace`,
+`text`).
 """
 
 from __future__ import annotations
@@ -616,6 +617,17 @@ def drop_template(template_id: str, pointer: Iterable[str | int] = ()) -> Edit:
 def add_template(template_id: str, like: str, **fields: object) -> Edit:
     """Append a copy of a ready-made template under another id, with top-level fields replaced."""
     return put("task_templates.yaml", ("-",), {"template_id": template_id, **TEMPLATES[like], **fields})
+
+
+def held_out(fixtures: dict[str, list[Any]] | None = None, templates: Sequence[str] = (), **policy: object) -> Edit:
+    """Give the pack a held-out policy: `held_out({"kilns": ["K-2"]}, fixtures_in_backend_state=False)`."""
+
+    def edit(draft: Draft) -> None:
+        draft.data["manifest.yaml"]["held_out"] = "held_out.yaml"
+        content: dict[str, Any] = {"version": "1", "fixtures": fixtures or {}, "templates": list(templates)}
+        draft.data["held_out.yaml"] = {**content, "policy": policy} if policy else content
+
+    return edit
 
 
 def add_case(**fields: object) -> Edit:

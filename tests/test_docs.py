@@ -1,11 +1,10 @@
-"""The documentation says what the program does: codes, keys, commands, tasks, links and the commands CI runs."""
+"""The documentation says what the program does: codes, keys, commands, tasks, fields, links and what CI runs."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,20 @@ from typing import Any
 import click
 import pytest
 
-from bfcl.checks.validate import CHECKS
+from bfcl.authoring.workbench import workbench
+from bfcl.checks.validate import CHECKS, ENDPOINT_CHECKS, validate_pack
 from bfcl.cli.main import COMMANDS, cli
 from bfcl.graph.invocation import invocation
 from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
 from bfcl.graph.variables import KNOWN
 from bfcl.oracle.ambience import ambiences
+from bfcl.pack.own_config import load_own
 from bfcl.records.ids import TURN_POLICIES
 from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.tables.benchmark import BenchmarkRow
 from bfcl.tables.columns import COLUMNS
-from tests.checks.test_real_oracle import judge_for_real
+from tests.system.pages import PACK_PAGES, write_documented_pack
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bfcl"
@@ -254,17 +255,30 @@ def test_doit_variable_is_documented(name: str) -> None:
 # --- commands, tasks, tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_subcommand_is_documented_with_its_options(name: str) -> None:
-    (row,) = [line for line in page("build.md").splitlines() if re.match(rf"\| `bfcl {name}\b", line)]
-    command = cli.get_command(click.Context(cli), name)
+def command_names() -> Iterator[str]:
+    """Every command as it is typed; a group by its members."""
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        members = sorted(command.commands) if isinstance(command, click.Group) else [""]
+        yield from (f"{name} {member}".strip() for member in members)
+
+
+@pytest.mark.parametrize("name", list(command_names()))
+def test_command_is_documented_with_its_options(name: str) -> None:
+    command: click.Command | None = cli
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
     assert command is not None
+    lines = [*page("build.md").splitlines(), *page("authoring.md").splitlines()]
+    rows = [line for line in lines if re.match(rf"\| `bfcl {name}\b", line)]
+    assert rows
     options = [option for part in command.params if isinstance(part, click.Option) for option in part.opts]
-    assert [option for option in options if f"`{option}" not in row] == []
+    assert [option for option in options if not any(f"`{option}" in row for row in rows)] == []
 
 
 DOIT_COMMANDS = ("list", "info", "forget", "clean")
-ABSENT = ("validate", "translate", "eval")
+ABSENT = ("translate", "eval")
 """Named to say that this release does not have them."""
 
 
@@ -296,22 +310,9 @@ def test_every_doit_task_is_documented_in_pipeline_order(tmp_path: Path) -> None
     assert list(first_cells(section)) == task_names(tmp_path)
 
 
-def test_templates_of_the_pack_page_pass_every_check_and_show_every_policy(tmp_path: Path) -> None:
-    text = page("pack.md")
-    pack = tmp_path / "tiny"
-    shutil.copytree(ROOT / "packs" / "tiny_oracle_pack", pack, ignore=shutil.ignore_patterns("__pycache__"))
-    with (pack / "task_templates.yaml").open("a", encoding="utf-8") as stream:
-        stream.writelines(f"\n{block}" for block in re.findall(r"```yaml\n(- template_id:.*?)```", text, re.DOTALL))
-    with (pack / "assertions.py").open("a", encoding="utf-8") as stream:
-        stream.writelines(f"\n\n{block}" for block in re.findall(r"```python\n(def assert_.*?)```", text, re.DOTALL))
-    judged = judge_for_real(pack, oracle_runtime__clock="2026-03-02T09:00:00+00:00")
-    assert {template.turn_policy for template in judged.pack.templates} == set(TURN_POLICIES)
-    assert (judged.verdict.tier, judged.verdict.reasons) == ("gold", ())
-
-
 def test_every_check_is_documented_in_its_order() -> None:
-    section = page("pack.md").partition("## The checks")[2].partition("\n## ")[0]
-    assert list(first_cells(section)) == [check.name for check in CHECKS]
+    section = page("pack/validate.md").partition("## The checks")[2].partition("\n## ")[0]
+    assert list(first_cells(section)) == [check.name for check in (*CHECKS, *ENDPOINT_CHECKS)]
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -334,6 +335,68 @@ def test_artifact_of_the_manifest_is_documented(name: str) -> None:
 def test_environment_of_the_worlds_is_documented() -> None:
     variables = ambiences("2026-01-01T00:00:00+00:00")["a"].environment("/private")
     assert [name for name in variables if f"`{name}`" not in page("isolation.md")] == []
+
+
+# --- the pages of a pack ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documented_pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_documented_pack(tmp_path_factory.mktemp("pages") / "bike_workshop")
+
+
+def test_example_pack_of_the_pages_is_gold_without_a_warning(documented_pack: Path) -> None:
+    with workbench(documented_pack) as bench:
+        verdict = validate_pack(bench.pack, bench.config, bench.oracle)
+    assert (verdict.tier, verdict.reasons) == ("gold", ())
+    assert [finding.message for check in verdict.checks for finding in check.warnings] == []
+
+
+def test_example_pack_of_the_pages_shows_every_turn_policy_and_every_file(documented_pack: Path) -> None:
+    pack = load_own(documented_pack).pack
+    assert {template.turn_policy for template in pack.templates} == set(TURN_POLICIES)
+    held_out = pack.held_out
+    assert held_out is not None
+    assert held_out.templates
+    listed = re.findall(r"^\| \[`([^`]+)`\]\(pack/", page("pack.md"), re.MULTILINE)
+    assert sorted(path.name for path in documented_pack.iterdir()) == sorted(listed)
+
+
+def test_index_of_the_pack_pages_links_each_of_them_once() -> None:
+    linked = re.findall(r"^\| \[`[^`]+`\]\(pack/(\w+)\.md\)", page("pack.md"), re.MULTILINE)
+    assert linked == list(PACK_PAGES)
+    assert sorted(path.stem for path in (DOCS / "pack").iterdir()) == sorted(linked)
+
+
+def property_names(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for part in schema.values():
+            yield from property_names(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from property_names(part)
+
+
+PAGE_OF_SCHEMA = {name: name for name in PACK_PAGES} | {"endpoint_config": "backend"}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "pack" / "schemas").glob("*.json")), ids=lambda path: path.name)
+def test_every_field_of_a_pack_file_is_documented(path: Path) -> None:
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    name = PAGE_OF_SCHEMA[path.name.removesuffix(".schema.json")]
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page(f"pack/{name}.md"), flags=re.DOTALL))
+    words = {word for span in spans for word in re.findall(r"[\w$-]+", span)}
+    assert sorted(set(property_names(schema)) - words) == []
+
+
+@pytest.mark.parametrize("name", PACK_PAGES)
+def test_codes_that_a_pack_page_names_are_explained(name: str) -> None:
+    text = page(f"pack/{name}.md")
+    named = set(first_cells(text.partition("## What is refused")[2].partition("\n## ")[0]))
+    for sentence in re.findall(r"^Warnings?: (.*?)\.\s", text, re.MULTILINE | re.DOTALL):
+        named |= {word for word in re.findall(r"`(\w+)`", sentence) if SNAKE.fullmatch(word)}
+    assert sorted(named - documented_codes()) == []
 
 
 # --- links, commands, paths ----------------------------------------------------------------------------------------

@@ -257,3 +257,23 @@ def test_block_yaml_places_every_item_on_its_line(value: list[dict[str, int]]) -
         for key in row:
             assert document.place((index, key)) == (line, 3)
             line += 1
+
+
+def test_json_duplicate_is_placed_where_the_parser_meets_it() -> None:
+    with pytest.raises(BfclError) as caught:
+        parse_json(b'{"a": 1,\n "a": {"x": 1,\n  "x": 2}}', path="p.json", code="c")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "p.json:3: c: key 'x' is given twice in one object\n  fix: keep one of the two"
+    ]
+
+
+def test_json_brackets_inside_texts_are_no_nesting() -> None:
+    text = json.dumps(["[" * (MAX_DEPTH + 1), '\\"[{' * MAX_DEPTH])
+    assert parse_json(text.encode(), path="p.json", code="c").value == json.loads(text)
+
+
+def test_json_nested_too_deep_is_refused_even_with_a_duplicate_inside() -> None:
+    text = '{"a":' * 5000 + '{"b":1,"b":2}' + "}" * 5000
+    with pytest.raises(BfclError) as caught:
+        parse_json(text.encode(), path="p.json", code="c")
+    assert str(caught.value.problems[0]) == f"p.json:1: c: nested deeper than {MAX_DEPTH} levels"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bfcl.checks.findings import Findings, Subject, from_breakdown, from_problem, placed
 from bfcl.errors import did_you_mean
+from bfcl.oracle.protocol import AssertionInfo
 from bfcl.pack.capabilities import Capabilities, read_capabilities
+from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import Finding
 
@@ -19,27 +21,35 @@ def check(subject: Subject) -> Findings:
     assertion are reported.
     """
     pack, description = subject.pack, subject.description
-    failures: list[Finding] = []
-    exported: frozenset[str] | None = None
-    if description.assertions_breakdown is not None:
-        broken = from_breakdown(description.assertions_breakdown, otherwise="assertions_import_failed")
-        failures.append(broken if broken.file else placed(pack, "assertions", (), broken))
-    else:
-        exported = frozenset(info.name for info in description.assertions)
-        failures += _signatures(subject)
+    if description.assertions_breakdown is None:
+        return findings(pack, description.assertions)
+    broken = from_breakdown(description.assertions_breakdown, otherwise="assertions_import_failed")
+    return findings(pack, None, [broken if broken.file else placed(pack, "assertions", (), broken)])
+
+
+def findings(
+    pack: Pack, exports: Sequence[AssertionInfo] | None, broken: Sequence[Finding] = (), source: bytes | None = None
+) -> Findings:
+    """What the check finds where the module is known to export `exports`; None where nothing is known of that.
+
+    `broken` says why nothing is known; `source` spares reading the module again.
+    """
+    failures = [*broken, *_signatures(pack, exports or ())]
+    exported = None if exports is None else frozenset(info.name for info in exports)
     shown = pack.shown_path("assertions")
-    capabilities = read_capabilities(pack.files["assertions"].path.read_bytes(), shown, exported)
+    source = pack.files["assertions"].path.read_bytes() if source is None else source
+    capabilities = read_capabilities(source, shown, exported)
     failures += [
         dataclasses.replace(from_problem(problem), file=shown, line=problem.line) for problem in capabilities.problems
     ]
     for index, template in enumerate(pack.templates):
         for position, finding in _references(template, exported, capabilities):
             failures.append(placed(pack, "templates", (index, "success_assertions", *position), finding))
-    return Findings(failures, _unused(subject))
+    return Findings(failures, _unused(pack, exports or ()))
 
 
-def _signatures(subject: Subject) -> list[Finding]:
-    file = subject.pack.shown_path("assertions")
+def _signatures(pack: Pack, exports: Sequence[AssertionInfo]) -> list[Finding]:
+    file = pack.shown_path("assertions")
     return [
         Finding(
             code="invalid_signature",
@@ -49,7 +59,7 @@ def _signatures(subject: Subject) -> list[Finding]:
             detail=info.name,
             fix=f"write `def {info.name}(*, state, trace, task, ctx):`",
         )
-        for info in subject.description.assertions
+        for info in exports
         if info.signature_problem is not None
     ]
 
@@ -93,17 +103,17 @@ def _references(
             )
 
 
-def _unused(subject: Subject) -> list[Finding]:
-    used = {name for template in subject.pack.templates for name in template.success_assertions}
+def _unused(pack: Pack, exports: Sequence[AssertionInfo]) -> list[Finding]:
+    used = {name for template in pack.templates for name in template.success_assertions}
     return [
         Finding(
             code="unused_assertion",
             message=f"no template uses `{info.name}`",
-            file=subject.pack.shown_path("assertions"),
+            file=pack.shown_path("assertions"),
             line=info.line,
             detail=info.name,
             fix="add it to a template's `success_assertions`, or remove it",
         )
-        for info in subject.description.assertions
-        if info.name not in used and subject.pack.templates
+        for info in exports
+        if info.name not in used and pack.templates
     ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
-import unicodedata
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 from bfcl.canonical import Json
+from bfcl.checks import review_markers
 from bfcl.checks.findings import Findings, Subject, from_breakdown, placed, text_pointer
 from bfcl.errors import did_you_mean
+from bfcl.oracle.protocol import Breakdown
 from bfcl.pack.json_pointer import pointer_text
 from bfcl.pack.model import Pack
 from bfcl.pack.schema_subset import schema_problems
@@ -18,37 +19,46 @@ from bfcl.records.tool import Tool
 from bfcl.records.verdict import Finding
 from bfcl.stages.arguments import argument_failures
 
-REVIEW_MARKER = b"BFCL-TODO"
-"""What assisted drafting leaves where a person must look; a pack that still holds one was not reviewed."""
-
 
 def check(subject: Subject) -> Findings:
     """Callables, `list_tools()` against the catalog, parameter schemas, confirmation parameters, review markers."""
-    pack = subject.pack
-    failures = [*_backend(subject), *_implementations(subject)]
-    for index, tool in enumerate(pack.tools):
-        failures += _schema(pack, index, tool)
-    return Findings(failures + list(_review_markers(pack)), list(_shadowing(pack)))
-
-
-def _backend(subject: Subject) -> Iterator[Finding]:
     pack, description = subject.pack, subject.description
-    file = pack.shown_path("backend")
-    if description.backend_breakdown is not None:
-        broken = from_breakdown(description.backend_breakdown, otherwise="backend_import_failed")
-        yield broken if broken.file else dataclasses.replace(broken, file=file)
-        return
-    for name in description.missing_callables:
-        yield Finding(
+    failures = _broken(pack, description.backend_breakdown, otherwise="backend_import_failed")
+    if not failures:
+        failures += missing_callables(pack, description.missing_callables)
+        failures += _broken(pack, description.tools_breakdown)
+    if description.tools is not None:
+        failures += implementation_differences(pack, description.tools)
+    still = static_findings(pack)
+    return Findings(failures + still.failures, still.warnings)
+
+
+def static_findings(pack: Pack) -> Findings:
+    """What shows without importing the backend: schemas, confirmation parameters, review markers, shadowed modules."""
+    failures = [finding for index, tool in enumerate(pack.tools) for finding in _schema(pack, index, tool)]
+    return Findings(failures + review_markers.findings(pack), list(_shadowing(pack)))
+
+
+def _broken(pack: Pack, breakdown: Breakdown | None, otherwise: str | None = None) -> list[Finding]:
+    if breakdown is None:
+        return []
+    found = from_breakdown(breakdown, otherwise=otherwise)
+    return [found if found.file else dataclasses.replace(found, file=pack.shown_path("backend"))]
+
+
+def missing_callables(pack: Pack, names: Sequence[str], line: Mapping[str, int] | None = None) -> list[Finding]:
+    """One finding for each callable of the contract that the backend lacks; `line` tells where it is misdefined."""
+    return [
+        Finding(
             code="missing_backend_callable",
             message=f"`{name}` is missing or cannot be called as `{_SIGNATURES[name]}`",
-            file=file,
+            file=pack.shown_path("backend"),
+            line=(line or {}).get(name),
             detail=name,
             fix=f"define `def {_SIGNATURES[name]}:` at module level",
         )
-    if description.tools_breakdown is not None:
-        broken = from_breakdown(description.tools_breakdown)
-        yield broken if broken.file else dataclasses.replace(broken, file=file)
+        for name in names
+    ]
 
 
 _SIGNATURES = {
@@ -59,11 +69,8 @@ _SIGNATURES = {
 }
 
 
-def _implementations(subject: Subject) -> Iterator[Finding]:
-    """The names `list_tools()` answers, compared with the catalog; without an answer nothing is known."""
-    pack, implemented = subject.pack, subject.description.tools
-    if implemented is None:
-        return
+def implementation_differences(pack: Pack, implemented: Sequence[str], line: int | None = None) -> Iterator[Finding]:
+    """The names that `list_tools()` answers compared with the catalog; `line` is where it stands, if known."""
     catalog = [tool.name for tool in pack.tools]
     for index, name in enumerate(catalog):
         if name not in implemented:
@@ -81,6 +88,7 @@ def _implementations(subject: Subject) -> Iterator[Finding]:
                 code="implementation_without_schema",
                 message=f"`list_tools()` names `{name}`, which the catalog does not declare",
                 file=file,
+                line=line,
                 tool=name,
                 fix=did_you_mean(name, set(catalog) - set(implemented)) or f"add a schema for `{name}`",
             )
@@ -135,48 +143,18 @@ def _is_boolean(parameters: Mapping[str, Json], parameter: str) -> bool:
     return takes(True) and takes(False) and not takes(1) and not takes("true")  # noqa: FBT003 - JSON values
 
 
-def _review_markers(pack: Pack) -> Iterator[Finding]:
-    """One finding for each line of any pack file that still holds the marker."""
-    for logical, path in sorted(_files(pack).items()):
-        try:
-            data = path.read_bytes()
-        except OSError:
-            continue  # gone since the pack was loaded: the fingerprint taken after validation refuses that
-        for number, line in enumerate(data.splitlines() if REVIEW_MARKER in data else (), start=1):
-            if REVIEW_MARKER in line:
-                yield Finding(
-                    code="review_marker_present",
-                    message=f"line {number} still holds `{REVIEW_MARKER.decode()}`",
-                    file=logical.removeprefix("tree/"),
-                    line=number,
-                    fix="review what the line says, then remove the marker",
-                )
-
-
-def _files(pack: Pack) -> dict[str, Path]:
-    """Every fingerprinted file by logical name. Names on disk may be composed differently; logical ones are NFC."""
-    declared = {file.logical: file.path for file in pack.files.values()}
-    found: dict[str, Path] = {}
-    for logical in pack.entries:
-        path = declared.get(logical, pack.root / logical.removeprefix("tree/"))
-        found[logical] = path if path.exists() else _composed_otherwise(pack.root, logical)
-    return found
-
-
-def _composed_otherwise(root: Path, logical: str) -> Path:
-    wanted = logical.removeprefix("tree/")
-    same = (path for path in root.rglob("*") if unicodedata.normalize("NFC", str(path.relative_to(root))) == wanted)
-    return next(same, root / wanted)
-
-
 def _shadowing(pack: Pack) -> Iterator[Finding]:
-    """Helpers at the pack root named like a standard module: whatever imports that module gets the helper instead."""
+    """Modules and packages at the pack root named like a standard one: whatever imports that gets the pack's."""
     for logical in sorted(pack.entries):
-        stem, dot, ending = logical.removeprefix("tree/").partition(".")
-        if logical.startswith("tree/") and dot and ending == "py" and stem in sys.stdlib_module_names:
+        found = _ROOT_MODULE.fullmatch(logical)
+        stem = found.group(1) if found else None
+        if stem in sys.stdlib_module_names:
             yield Finding(
                 code="module_shadowed",
                 message=f"hides the standard module `{stem}` from everything the pack imports",
-                file=f"{stem}.py",
+                file=logical.removeprefix("tree/"),
                 fix="rename the helper",
             )
+
+
+_ROOT_MODULE = re.compile(r"tree/([^/.]+)(?:\.py|/__init__\.py)")

@@ -4,27 +4,56 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 from bfcl.canonical import Json
+from bfcl.checks.reuse import Reuse
 from bfcl.config.model import RunConfig
-from bfcl.errors import Problem
+from bfcl.errors import OracleError, Problem
 from bfcl.located import Pointer
 from bfcl.oracle.protocol import Breakdown, Description, Oracle
 from bfcl.pack.json_pointer import pointer_parts, pointer_text
 from bfcl.pack.model import Pack, Role
 from bfcl.records.verdict import Finding
 
+T = TypeVar("T")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The pack under test, the run it is meant for, its oracle, and what importing that oracle showed."""
+    """The pack under test, the run it is meant for, its oracle, and what several checks share of it."""
 
     pack: Pack
     config: RunConfig
     oracle: Oracle
-    description: Description
+    reuse: Reuse | None = None
+    """Results of earlier validations; None where everything is to be computed."""
+    _made: dict[object, object] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def description(self) -> Description:
+        """What importing the oracle showed, asked for when first needed. Raises OracleError if no interpreter comes."""
+        return self.once(_described)
+
+    def once(self, make: Callable[[Subject], T]) -> T:
+        """What `make` makes of this subject, made for the first check that asks and shared with the others.
+
+        Trouble with the oracle is shared too: it raises OracleError for each of them, without another try.
+        """
+        if make not in self._made:
+            try:
+                self._made[make] = make(self)
+            except OracleError as error:
+                self._made[make] = error
+        made = self._made[make]
+        if isinstance(made, OracleError):
+            raise made
+        return cast("T", made)
+
+
+def _described(subject: Subject) -> Description:
+    return subject.oracle.describe()
 
 
 class Findings(NamedTuple):
@@ -110,12 +139,17 @@ _INFRASTRUCTURE = frozenset(
 )
 
 
+def is_infrastructure(code: str) -> bool:
+    """Whether a breakdown's code says what stopped it, whatever the pack was asked to do: it keeps that code."""
+    return code in _INFRASTRUCTURE
+
+
 def from_breakdown(breakdown: Breakdown, *, otherwise: str | None = None) -> Finding:
     """The finding a breakdown makes, placed where the pack's own code stood if the worker knows.
 
     Deadlines, crashes and ambient access keep their code; the rest become `otherwise` where that is given.
     """
-    code = breakdown.code if otherwise is None or breakdown.code in _INFRASTRUCTURE else otherwise
+    code = breakdown.code if otherwise is None or is_infrastructure(breakdown.code) else otherwise
     file, line = where(breakdown)
     return Finding(code=code, message=breakdown.message, file=file, line=line)
 

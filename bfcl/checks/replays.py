@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bfcl.checks.findings import placed, where
+from bfcl.checks.kept import steady_breakdowns
 from bfcl.checks.representatives import Bench, Representative
 from bfcl.checks.vacuous import Tried, fragile, trials, untouched_state, vacuous
 from bfcl.located import Pointer
-from bfcl.oracle.protocol import Replayed
+from bfcl.oracle.protocol import Breakdown, Replayed
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import AssertionOutcome, Finding, ReplayVerdict
@@ -31,6 +32,12 @@ class Shown:
     replayed: Replayed
     judged: ReplayVerdict
     tried: tuple[Tried, ...]
+
+    @property
+    def steady(self) -> bool:
+        """Whether no run was stopped at a deadline or died: only then does what was seen come again."""
+        runs = (run for world in self.replayed for run in (world, *world.also))
+        return steady_breakdowns(run.breakdown for run in runs)
 
 
 def play(bench: Bench, representatives: Sequence[Representative]) -> list[Shown]:
@@ -74,6 +81,16 @@ def failures(pack: Pack, shown: Shown) -> Iterator[Finding]:
     found = vacuous(shown.tried, pair.a, claims_mutation=claims)
     if found is not None:
         yield _at(pack, index, ("success_assertions",), found)
+    for trial, result in shown.tried:
+        if result.breakdown is not None:
+            yield _stopped(pack, index, trial.what, result.breakdown)
+
+
+def _stopped(pack: Pack, index: int, what: str, breakdown: Breakdown) -> Finding:
+    """An episode of undone work that broke: every candidate that leaves it undone would break it too."""
+    message = f"the episode of a candidate that {what} broke: {breakdown.message}"
+    finding = _at(pack, index, (), Finding(code=breakdown.code, message=message, detail=what))
+    return _at_own_line(finding, breakdown)
 
 
 def _failed(outcome: AssertionOutcome) -> Finding:
@@ -95,9 +112,13 @@ def _broken(pack: Pack, index: int, judged: ReplayVerdict, pair: Replayed) -> Fi
     message = (judged.detail or reason).removeprefix(f"{code}: ")
     field = ("success_assertions",) if of_assertion else ()
     finding = _at(pack, index, field, Finding(code=code, message=message, detail=reason))
-    if breakdown is None or breakdown.where is None:
+    return finding if breakdown is None else _at_own_line(finding, breakdown)
+
+
+def _at_own_line(finding: Finding, breakdown: Breakdown) -> Finding:
+    """Placed where the pack's own code stood, where that is known: it says more than the template's line."""
+    if breakdown.where is None:
         return finding
-    # The pack's own line says more than the template's.
     file, line = where(breakdown)
     return dataclasses.replace(finding, file=file, line=line, pointer=None)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bfcl.canonical import Json, readable_json
-from bfcl.checks.declared_validation_cases import declares_refusal
+from bfcl.checks.probes import declares_refusal
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import Problem
@@ -25,7 +25,7 @@ def report(pack: Pack, config: RunConfig, verdict: PackVerdict) -> bytes:
             "report_version": REPORT_VERSION,
             "pack_id": pack.manifest.pack_id,
             "version": pack.manifest.version,
-            "oracle_kind": "python",
+            "oracle_kind": "python" if pack.endpoint is None else "endpoint",
             "worker": config.oracle_runtime.worker,
             "pack_fingerprint": pack.fingerprint,
             "config_fingerprint": config_fingerprint(config),
@@ -90,6 +90,7 @@ def _check_json(check: CheckResult) -> dict[str, Json]:
 
 def _stats(pack: Pack, verdict: PackVerdict) -> dict[str, Json]:
     negative = sum(declares_refusal(case) for case in pack.cases)
+    held_out = pack.held_out
     return {
         "tools": len(pack.tools),
         "templates": len(pack.templates),
@@ -99,8 +100,8 @@ def _stats(pack: Pack, verdict: PackVerdict) -> dict[str, Json]:
         "cases": {"success": len(pack.cases) - negative, "negative": negative},
         "assertions": len(verdict.exported_assertions),
         "languages": list(pack.manifest.languages),
-        "held_out_rows": 0,
-        "held_out_templates": 0,
+        "held_out_rows": 0 if held_out is None else sum(map(len, held_out.fixtures.values())),
+        "held_out_templates": 0 if held_out is None else len(held_out.templates),
     }
 
 

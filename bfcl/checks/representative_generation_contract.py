@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from bfcl.checks import replays
+from bfcl.checks import kept, replays
 from bfcl.checks.findings import Findings, Subject, field_pointer, from_problem, placed, template_problem
 from bfcl.checks.representatives import Representative, bench, compile_first
+from bfcl.config.model import RunConfig
 from bfcl.errors import BfclError, Problem, did_you_mean
 from bfcl.pack.model import Pack
 from bfcl.records.ids import TemplateId
 from bfcl.records.verdict import Finding
 from bfcl.stages.expand import budget_problems
+from bfcl.stages.held_out_bindings import bindable_templates
 from bfcl.stages.wording import render_language, text_problems
 
 
@@ -24,8 +27,27 @@ def check(subject: Subject) -> Findings:
 
     Raises: OracleError if no episode can run at all.
     """
-    pack, config = subject.pack, subject.config
-    budget = budget_problems(pack.templates, config.task_generation.tasks_per_category)
+    wide = run_wide(subject.pack, subject.config)
+    if wide.language is None:
+        return wide.found
+    unworded = {finding.template_id for finding in wide.texts}
+    of_templates, warned = _templates(subject, wide.language, unworded)
+    return Findings(wide.found.failures + of_templates, wide.found.warnings + warned)
+
+
+class RunWide(NamedTuple):
+    """What holds for the whole run: the language it renders (None where nothing decides), and all findings."""
+
+    language: str | None
+    found: Findings
+    texts: list[Finding]
+    """Those of the failures that are gaps in a template's wording."""
+
+
+def run_wide(pack: Pack, config: RunConfig) -> RunWide:
+    """Budget, exempt names, language, text blocks; no code of the pack runs."""
+    free = bindable_templates(pack.templates, pack.held_out)
+    budget = budget_problems(free, config.task_generation.tasks_per_category)
     failures = [from_problem(problem) for problem in budget] + list(_exempt_names(pack))
     positions = {template.template_id: index for index, template in enumerate(pack.templates)}
 
@@ -35,28 +57,46 @@ def check(subject: Subject) -> Findings:
     try:
         language = render_language(config.surface_generation.language, pack.manifest, pack.templates)
     except BfclError as error:
-        return Findings(failures + placed_of(error.problems), [])
+        return RunWide(None, Findings(failures + placed_of(error.problems), []), [])
     problems, mild = text_problems(pack.templates, pack.manifest, language, config.lineage.policy)
     texts = placed_of(problems)
-    of_templates, warned = _templates(subject, language, {finding.template_id for finding in texts})
-    return Findings(failures + texts + of_templates, placed_of(mild) + warned)
+    return RunWide(language, Findings(failures + texts, placed_of(mild)), texts)
 
 
 def _templates(subject: Subject, language: str, unworded: set[str | None]) -> Findings:
-    """Each template's representative through the stages and its replays; `unworded` templates are not rendered."""
+    """What is known of each template, kept or computed now, in the pack's order."""
+    told = {index: kept.find_template(subject, index, language) for index in range(len(subject.pack.templates))}
+    fresh = _represented(subject, language, unworded, [index for index, found in told.items() if found is None])
+    told |= fresh
+    every = [found for _, found in sorted(told.items()) if found is not None]
+    return Findings(
+        [one for found in every for one in found.failures], [one for found in every for one in found.warnings]
+    )
+
+
+def _represented(
+    subject: Subject, language: str, unworded: set[str | None], indices: Sequence[int]
+) -> dict[int, Findings]:
+    """The templates' representatives through the stages and their replays; `unworded` templates are not rendered."""
     stage = bench(subject, language)
     representatives: list[Representative] = []
-    found: list[tuple[int, Finding]] = []
-    for index, template in enumerate(subject.pack.templates):
-        representative, faults = compile_first(stage, index, worded=template.template_id not in unworded)
-        found += [(index, fault) for fault in faults]
+    told: dict[int, Findings] = {}
+    for index in indices:
+        worded = subject.pack.templates[index].template_id not in unworded
+        representative, faults = compile_first(stage, index, worded=worded)
+        told[index] = Findings(faults, [])
         if representative is not None:
             representatives.append(representative)
-    warned: list[Finding] = []
+    stopped: set[int] = set()
     for shown in replays.play(stage, representatives):
-        found += [(shown.representative.index, finding) for finding in replays.failures(subject.pack, shown)]
-        warned += replays.warnings(subject.pack, shown)
-    return Findings([finding for _, finding in sorted(found, key=lambda pair: pair[0])], warned)
+        index = shown.representative.index
+        told[index].failures.extend(replays.failures(subject.pack, shown))
+        told[index].warnings.extend(replays.warnings(subject.pack, shown))
+        if not shown.steady:
+            stopped.add(index)
+    for index in told.keys() - stopped:
+        kept.keep_template(subject, index, language, told[index])
+    return told
 
 
 def _exempt_names(pack: Pack) -> Iterator[Finding]:

@@ -14,10 +14,11 @@ from bfcl.errors import BfclError, OracleError, Problem
 from bfcl.pack.model import Pack
 from bfcl.records.plan import Outline
 from bfcl.records.task import Task
+from bfcl.records.template import Template
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Trace
 from bfcl.records.verdict import Finding, SchemaVerdict
-from bfcl.stages.bindings import Sources
+from bfcl.stages.bindings import Sources, sources_of, sources_of_reserved
 from bfcl.stages.call_plan import BINDING_FAILED
 from bfcl.stages.expand import ExpandSettings, expand_template, settings_of
 from bfcl.stages.expected_trace import derive_chunk
@@ -45,8 +46,16 @@ class Bench:
     subject: Subject
     catalog: Mapping[str, Tool]
     sources: Sources
+    reserved_sources: Sources
+    """What a template that generation may not bind is compiled with."""
     settings: ExpandSettings
     wording: Wording
+
+    def sources_for(self, template: Template) -> Sources:
+        """What the template's slots draw from."""
+        policy = self.subject.pack.held_out
+        reserved = policy is not None and template.template_id in policy.templates
+        return self.reserved_sources if reserved else self.sources
 
 
 class Compiled(NamedTuple):
@@ -62,7 +71,8 @@ def bench(subject: Subject, language: str) -> Bench:
     return Bench(
         subject=subject,
         catalog={tool.name: tool for tool in pack.tools},
-        sources=Sources(pack.tools, pack.fixtures, pack.manifest),
+        sources=sources_of(pack),
+        reserved_sources=sources_of_reserved(pack),
         settings=settings_of(config, pack.manifest),
         wording=wording_of(pack.manifest, pack.tools, language, config.surface_generation.prevent_tool_name_leakage),
     )
@@ -77,7 +87,7 @@ def compile_first(bench: Bench, index: int, *, worded: bool) -> Compiled:
     template = pack.templates[index]
     try:
         planned = outline(template, bench.catalog)
-        task = expand_template(template, bench.sources, bench.settings, range(1))[0]
+        task = expand_template(template, bench.sources_for(template), bench.settings, range(1))[0]
     except OracleError:
         raise
     except BfclError as error:

@@ -15,7 +15,11 @@ from bfcl.stages.bindings import Sources, slot_problems
 
 def check(subject: Subject) -> Findings:
     """Primary keys and absent ids first, each told once; then every template's sources, filters, flags, corrections."""
-    pack = subject.pack
+    return findings(subject.pack)
+
+
+def findings(pack: Pack) -> Findings:
+    """What the check finds; no code of the pack runs."""
     failures = list(_collections(pack))
     told = {finding.code for finding in failures}
     sources = Sources(pack.tools, pack.fixtures, pack.manifest)

@@ -17,7 +17,11 @@ from bfcl.stages.state_machine import structure_problems
 
 def check(subject: Subject) -> Findings:
     """Tools known and exposed; policy, call order, milestone ids, slots and simulator links well formed."""
-    pack = subject.pack
+    return findings(subject.pack)
+
+
+def findings(pack: Pack) -> Findings:
+    """What the check finds; no code of the pack runs."""
     catalog = frozenset(tool.name for tool in pack.tools)
     failures: list[Finding] = []
     warnings: list[Finding] = []

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bfcl.oracle.protocol import Description
 from bfcl.pack.model import Pack
 from bfcl.records.ids import Tier
 from bfcl.records.verdict import CheckResult, PackVerdict
 
 
-def verdict(pack: Pack, description: Description, checks: Sequence[CheckResult]) -> PackVerdict:
-    """Gold needs every check passed and something to check: a tool, a template, an exported assertion."""
+def verdict(pack: Pack, exported: Sequence[str], checks: Sequence[CheckResult]) -> PackVerdict:
+    """Gold needs every check passed and something to check: a tool, a template, an exported assertion.
+
+    `exported` names the assertions that the pack's module exports.
+    """
     lacking = [
         code
         for code, present in (
             ("no_tools", pack.tools),
             ("no_templates", pack.templates),
-            ("no_assertions_exported", description.assertions),
+            ("no_assertions_exported", exported),
         )
         if not present
     ]
@@ -26,7 +28,7 @@ def verdict(pack: Pack, description: Description, checks: Sequence[CheckResult])
         tier=_tier(pack, gold=not reasons),
         reasons=tuple(dict.fromkeys(reasons)),
         checks=tuple(checks),
-        exported_assertions=tuple(info.name for info in description.assertions),
+        exported_assertions=tuple(exported),
     )
 
 

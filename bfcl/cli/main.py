@@ -24,12 +24,49 @@ class Entry(NamedTuple):
     summary: str
 
 
-COMMANDS: Final[Mapping[str, Entry]] = {
-    "init": Entry("bfcl.cli.init:init", "Write a new project: a starter pack, its configuration, a dodo.py."),
-    "trace": Entry("bfcl.cli.trace:trace", "Follow one task through every stage, to where it was dropped and why."),
-    "build-report": Entry("bfcl.cli.build_report:build_report", "Say what the last doit run computed and reused."),
-    "verify": Entry("bfcl.cli.verify:verify", "Hash a published run again and compare it with its manifest."),
+SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
+    "Start": {
+        "init": Entry("bfcl.cli.init:init", "Write a new project: a starter pack, its configuration, a dodo.py."),
+        "scaffold-oracle-pack": Entry(
+            "bfcl.cli.scaffold_oracle_pack:scaffold_oracle_pack", "Write a small pack that is Gold at once."
+        ),
+        "new": Entry("bfcl.cli.new:new", "Write a template, case, assertion or tool that fits a pack."),
+        "import": Entry("bfcl.cli.imports:imports", "Make tools.json or fixtures.json from what you already have."),
+    },
+    "Check a pack": {
+        "check": Entry("bfcl.cli.check:check", "Check a pack's files without running its code."),
+        "validate-oracle-pack": Entry(
+            "bfcl.cli.validate_oracle_pack:validate_oracle_pack", "Run every check on a pack and print its report."
+        ),
+        "explain": Entry("bfcl.cli.explain:explain", "Explain a code: its cause, its fix, an example."),
+        "schema": Entry("bfcl.cli.schema:schema", "List and export the JSON Schemas of every file people write."),
+    },
+    "Look at a pack": {
+        "preview": Entry("bfcl.cli.preview:preview", "Show conversations a pack's templates make, with their outcome."),
+        "call": Entry("bfcl.cli.call:call", "Call one tool of a pack in its worker and show what changed."),
+        "coverage": Entry("bfcl.cli.coverage:coverage", "Show what a pack's probes, templates and bindings cover."),
+        "probe-assertions": Entry(
+            "bfcl.cli.probe_assertions:probe_assertions", "Find assertions that no wrong trace makes fail."
+        ),
+        "diff": Entry("bfcl.cli.diff:diff", "Compare two packs, file by file and item by item."),
+    },
+    "Source packages": {
+        "scaffold-source-package": Entry(
+            "bfcl.cli.scaffold_source_package:scaffold_source_package", "Write a backend skeleton from a tool catalog."
+        ),
+        "check-source-package": Entry(
+            "bfcl.cli.check_source_package:check_source_package", "Check a source package without running it."
+        ),
+    },
+    "Look at what was built": {
+        "trace": Entry("bfcl.cli.trace:trace", "Follow one task through every stage, to where it was dropped and why."),
+        "build-report": Entry("bfcl.cli.build_report:build_report", "Say what the last doit run computed and reused."),
+        "verify": Entry("bfcl.cli.verify:verify", "Hash a published run again and compare it with its manifest."),
+    },
 }
+"""The subcommands, grouped as `--help` lists them."""
+
+COMMANDS: Final[Mapping[str, Entry]] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 
 
 class LazyGroup(click.Group):
@@ -57,8 +94,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                # One width for all sections, so that the summaries stand in one column.
+                formatter.write_dl([(name.ljust(width), entry.summary) for name, entry in section.items()])
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -79,8 +119,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 def cli() -> None:
     """Build verified function-calling benchmarks from executable oracle packs.
 
-    Benchmarks are built with doit (`doit list`, `doit generate`); these commands start a project and explain what was
-    built.
+    Benchmarks are built with doit (`doit list`, `doit validate`, `doit generate`); these commands start a project, help
+    to write packs and explain what was built.
 
     \b
     Example:

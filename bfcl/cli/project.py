@@ -55,6 +55,7 @@ and only its tasks are. Every key of the configuration and every field of a temp
 of `bfcl-build`, in the directory `docs/` of its repository.
 
     doit list              # the stages
+    doit validate          # every check on the pack, nothing built: run it while you edit
     bfcl build-report      # what the last run computed and reused
     bfcl trace TASK_ID     # one task through every stage, and why it was dropped
     bfcl verify RUN_DIR    # hash a published run again
@@ -66,7 +67,10 @@ Is another program called `bfcl` installed? `python -m bfcl` always works.
 1. Copy `packs/tiny_oracle_pack/` to `packs/my_pack/` and change `pack_id` in its `manifest.yaml`.
 2. Copy `configs/tiny.yaml` to `configs/my.yaml`; change `expt_name` and the pack's path.
 3. Templates of one category share `tasks_per_category`: raise it when you add to a category more templates than that.
-4. Run `doit generate config=configs/my.yaml`. Each problem is printed with its file, line and a fix.
+4. Run `doit validate config=configs/my.yaml` after every edit: each problem is printed with its file, line and a fix,
+   and only the checks that read what you edited run again. Before there is a configuration,
+   `doit validate pack=packs/my_pack` does with sensible settings.
+5. Run `doit generate config=configs/my.yaml`.
 
 Every file below a pack's directory is part of its identity: keep notes beside it, not in it.
 """

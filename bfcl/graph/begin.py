@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,24 +15,29 @@ from bfcl.graph.late import late
 from bfcl.graph.layout import REPORT_ARTIFACT, RunTree
 from bfcl.graph.opening import Opening
 from bfcl.graph.store import tampered
-from bfcl.graph.variables import check_variables
+from bfcl.graph.variables import check_variables, only_validates
 from bfcl.release.read import Release, open_release
 from bfcl.release.verify import verify_files
 from bfcl.stages import STAGES
-from bfcl.stages.artifacts import STAGE_ARTIFACTS
+from bfcl.stages.artifacts import stage_artifacts
 
 _GENERATING = frozenset({"generate", "all"})
 
 
 def begin(opening: Opening) -> None:
-    """The `config` task: leaves `opening.noop` set, or a session with its locks taken.
+    """The `config` task: leaves `opening.noop` set, or a session with its locks taken; neither for `doit validate`.
 
     Raises: ConfigError with every problem of command line and configuration, before anything is touched; DriftError
     `run_locked`, `build_cache_tampered`. Rule: generation.md §2.1, §9.5.
     """
-    opening.variables = check_variables(opening.invocation.given)
-    if opening.invocation.trouble is not None:
+    opening.variables = check_variables(opening.invocation.given, opening.tasks)
+    if opening.invocation.trouble is not None and opening.invocation.named_pack is None:
         raise opening.invocation.trouble
+    # A build system cancels by SIGTERM; it ends like Ctrl-C, with finished results kept and no process left.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if only_validates(opening.tasks):
+        return
     key = opening.publication_key
     if opening.command in _GENERATING and not opening.wants_fresh and _is_published(opening, key):
         opening.noop = True
@@ -101,7 +108,7 @@ def _files_fit(run: RunTree, problems: list[Problem]) -> bool:
 
 
 def _remedy(run: RunTree, problem: Problem) -> str:
-    relative = STAGE_ARTIFACTS.get(problem.subject or "")
+    relative = stage_artifacts(under_policy=True).get(problem.subject or "")
     if relative is not None:
         return f"delete {run.root / relative}; the next run writes it again"
     return "`doit clean publish` withdraws the publication, the next run publishes again"

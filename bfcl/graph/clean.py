@@ -17,7 +17,7 @@ from bfcl.graph.publish import PAYLOADS, withdraw
 from bfcl.graph.refusal import print_problems
 from bfcl.graph.views import Views
 from bfcl.stages import STAGES
-from bfcl.stages.artifacts import MANIFEST_FILE, NORMALISED, REPORT_FILE
+from bfcl.stages.artifacts import MANIFEST_FILE, NORMALISED, NORMALISED_UNDER_POLICY, REPORT_FILE
 
 
 def clean_pointed(opening: Opening, stages: Iterable[str], dryrun: bool) -> None:
@@ -90,8 +90,8 @@ def _pointed(path: Path) -> list[str]:
 
 def _artifacts(stage: str) -> list[str]:
     if stage == "prepare":
-        return [*NORMALISED, REPORT_FILE]
-    return [name for one in STAGES if one.name == stage for name in one.writes]
+        return [*NORMALISED, *NORMALISED_UNDER_POLICY, REPORT_FILE]
+    return [name for one in STAGES if one.name == stage for name in (*one.writes, *one.under_policy)]
 
 
 def _say(path: Path, dryrun: bool) -> None:

@@ -43,6 +43,8 @@ class Invocation:
     """The configuration's bytes: read once, so that what is keyed is what runs."""
     trouble: BfclError | None
     """Why the configuration could not be read."""
+    named_pack: Path | None = None
+    """The pack that `pack=` names, absolute: it brings its own configuration."""
 
     @property
     def tree(self) -> BuildTree:
@@ -157,12 +159,13 @@ def _named_by_manifest(manifest: Path, root: Path) -> list[Path | None]:
         return []
     paths = value.get("paths")
     named = list(paths.values()) if isinstance(paths, Mapping) else []
-    return [resolve(one, root) for one in [*named, value.get("system_prompt_path")]]
+    return [resolve(one, root) for one in [*named, value.get("system_prompt_path"), value.get("held_out")]]
 
 
 def invocation(project: Path, directory: Path, given: Mapping[str, str]) -> Invocation:
-    """Read what a command line names; `config=` resolves against `directory`, the shell's own."""
+    """Read what a command line names; `config=` and `pack=` resolve against `directory`, the shell's own."""
     named = given.get("config")
+    pack = given.get("pack")
     path = Path(os.path.realpath(project / DEFAULT_CONFIG if named is None else directory / named))
     raw: Mapping[str, Json] = {}
     data = b""
@@ -174,4 +177,12 @@ def invocation(project: Path, directory: Path, given: Mapping[str, str]) -> Invo
             raw = value
     except BfclError as error:
         trouble = error
-    return Invocation(project=project, given=dict(given), config_path=path, raw=raw, data=data, trouble=trouble)
+    return Invocation(
+        project=project,
+        given=dict(given),
+        config_path=path,
+        raw=raw,
+        data=data,
+        trouble=trouble,
+        named_pack=None if pack is None else Path(os.path.normpath(directory / pack)),
+    )

@@ -20,6 +20,7 @@ from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key
 from bfcl.oracle.protocol import TIMEOUTS
 from bfcl.pack.fixtures import collection_rows
+from bfcl.pack.held_out import reset_fixtures
 from bfcl.pack.model import Pack
 from bfcl.pack.slots import parse_source
 from bfcl.pack.templates import template_json
@@ -86,7 +87,9 @@ class KeyMaker:
 
     def _collection(self, name: str) -> Json:
         rows = collection_rows(self.pack.fixtures, name)
-        return {"rows": rows, "primary_key": self.pack.manifest.primary_keys.get(name)}
+        value: dict[str, Json] = {"rows": rows, "primary_key": self.pack.manifest.primary_keys.get(name)}
+        reserved = self.pack.held_out.fixtures.get(name, ()) if self.pack.held_out is not None else ()
+        return {**value, "reserved": reserved} if reserved else value
 
     def _absent(self, name: str) -> Json:
         return self.pack.manifest.absent_ids.get(name, ())
@@ -130,7 +133,7 @@ class KeyMaker:
         }
 
     def _oracle_inputs(self) -> Inputs:
-        fixtures = self._once("fixtures", lambda: self.pack.fixtures if self.pack.has_fixtures else None)
+        fixtures = self._once("fixtures", lambda: reset_fixtures(self.pack) if self.pack.has_fixtures else None)
         return {"oracle_view": self.oracle_view, "fixtures": fixtures}
 
     def _once(self, name: str, value: Callable[[], Json]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 TARGETS: Final = {
     "check_configuration": "bfcl.graph.session:check_configuration",
     "open_session": "bfcl.graph.session:open_session",
+    "validate": "bfcl.graph.validation:validate",
     "prepare": "bfcl.graph.prepare:prepare",
     "gold_gate": "bfcl.graph.prepare:gold_gate",
     "reference_profile": "bfcl.graph.unsharded:run_reference_profile",
@@ -20,6 +21,7 @@ TARGETS: Final = {
     "publish": "bfcl.graph.publication:run_publish",
     "funnel_lines": "bfcl.graph.funnel:funnel_lines",
     "clean_pointed": "bfcl.graph.clean:clean_pointed",
+    "clean_validations": "bfcl.graph.validation:clean_validations",
     "clean_publication": "bfcl.graph.clean:clean_publication",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, REPORT_FILE, STAGE_ARTIFACTS
 
 REPORT_ARTIFACT = "oracle_validation_report"
 
@@ -28,6 +28,15 @@ class BuildTree:
     def lock(self) -> Path:
         return self.root / ".lock"
 
+    @property
+    def validations(self) -> Path:
+        """What `doit validate` leaves behind, disposable like the rest."""
+        return self.root / "validate"
+
+    def validation(self, pack_id: str) -> ValidationTree:
+        """What it leaves behind for one pack."""
+        return ValidationTree(self.validations / pack_id)
+
     def entry(self, fp: str) -> Path:
         """One immutable result."""
         return self.root / fp
@@ -35,6 +44,21 @@ class BuildTree:
     def pointer(self, ck: str, stage: str) -> Path:
         """The doit target of a stage under one configuration."""
         return self.root / "refs" / ck / f"{stage}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationTree:
+    """Report and evidence of a pack's last `doit validate`; nothing else reads them."""
+
+    root: Path
+
+    @property
+    def report(self) -> Path:
+        return self.root / REPORT_FILE
+
+    @property
+    def evidence(self) -> Path:
+        return self.root / "evidence"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 
 class Opening:
-    """Made when doit loads; the `config` task fills `variables`, and then either `noop` or `session`."""
+    """Made when doit loads; the `config` task fills `variables`, and then `noop` or `session`.
+
+    A command line that only validates gets neither: its task needs no run and no store.
+    """
 
     def __init__(self, invocation: Invocation) -> None:
         self.invocation = invocation
         self.command: RunStage = "generate"
+        self.tasks: tuple[str, ...] = ("generate",)
+        """The tasks asked for by name."""
         self.variables: Variables | None = None
         self.noop = False
         """The publication in place already answers: no task has anything to do."""

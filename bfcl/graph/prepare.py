@@ -6,18 +6,18 @@ import sys
 
 from bfcl.canonical import Json
 from bfcl.checks.report import report
-from bfcl.errors import DriftError, GateError, PackError, raise_all
+from bfcl.errors import GateError, PackError
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
+from bfcl.graph.drift import check_drift
 from bfcl.graph.pointers import Pointer, write_pointer
 from bfcl.graph.publish import withdraw
 from bfcl.graph.session import Session
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key
 from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line, warning_lines
-from bfcl.pack.fingerprint import drift, read_entries
 from bfcl.pack.normalise import normalised
-from bfcl.stages.artifacts import REPORT_FILE
+from bfcl.stages.artifacts import REPORT_FILE, UNDER_POLICY
 
 _CONFIGURED = frozenset({"pack_outside_allowlist", "output_inside_pack"})
 
@@ -41,11 +41,12 @@ def prepare(session: Session) -> None:
     verdict = session.validate()
     session.report = report(session.pack, session.config, verdict)
     session.views.write(REPORT_FILE, session.report)
-    check_drift(session)
+    check_drift(session.pack)
     if session.command == "prepare":
         stream = sys.__stdout__
         if stream is not None:
-            stream.write(f"{verdict_line(verdict, str(session.run.report))}\n")
+            line = verdict_line("prepare", verdict, str(session.run.report))
+            stream.write(f"{line}\n")
             for problem in finding_problems(session.pack, verdict):
                 stream.write(f"{session.placed(problem)}\n")
             for line in warning_lines(session.pack, verdict):
@@ -69,16 +70,6 @@ def _stays(session: Session) -> bool:
     return describes_inputs(session.run.root, keys)
 
 
-def check_drift(session: Session) -> None:
-    """Raise DriftError `pack_drift` naming what moved in the pack since it was loaded."""
-    pack = session.pack
-    try:
-        now = read_entries(pack.root, {role: file.path for role, file in pack.files.items()})
-    except PackError as error:
-        raise DriftError(error.problems) from None
-    raise_all(DriftError, drift(pack.entries, now, {file.logical for file in pack.files.values()}))
-
-
 def _store_normalised(session: Session) -> None:
     pack = session.pack
     roles: dict[str, Json] = {role: file.origin for role, file in sorted(pack.files.items())}
@@ -98,6 +89,8 @@ def _store_normalised(session: Session) -> None:
         entry = session.store.find(key.fp)
     assert entry is not None
     session.views.copy({name: entry.file(name) for name in entry.files})
+    if pack.held_out is None:
+        session.views.remove(name for name in UNDER_POLICY if (session.run.stage_cache / name).exists())
     pointer = Pointer(stage="prepare", fp=entry.fp, record_digest=entry.record_digest)
     write_pointer(session.tree.pointer(session.invocation.ck, "prepare"), pointer)
     view = session.store.find(session.oracle_view)

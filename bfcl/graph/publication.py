@@ -16,19 +16,19 @@ from bfcl.digest import Digest, blake3_file, blake3_of, sha256_file
 from bfcl.errors import DriftError, Problem, StageError, raise_all
 from bfcl.files import storage
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
+from bfcl.graph.drift import check_drift
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
 from bfcl.graph.layout import REPORT_ARTIFACT
-from bfcl.graph.prepare import check_drift
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
 from bfcl.graph.runner import FACTS, entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.sources import package_digest
-from bfcl.graph.unsharded import Summary, read_plan, read_summary
+from bfcl.graph.unsharded import Summary, read_plan, read_scan, read_summary
 from bfcl.stages import STAGES
-from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS, stage_artifacts
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest
 from bfcl.stages.wording import prompt_bundle_hash
-from bfcl.tables.benchmark import column_values
+from bfcl.tables.benchmark import column_values, flag_values
 
 BUILD_CONTRACT = "bfcl-build/1"
 
@@ -49,7 +49,7 @@ def run_publish(session: Session) -> None:
         return summary.tables
 
     def recheck() -> None:
-        check_drift(session)
+        check_drift(session.pack)
         package_digest.cache_clear()
         if session.invocation.publication_key(session.release_stage) != session.publication_key:
             raise DriftError(
@@ -81,25 +81,34 @@ def run_publish(session: Session) -> None:
 
 
 def _strangers(session: Session, table: Path) -> Iterator[Problem]:
-    """Rows that name another pack or tier than the manifest will: our fault, and never to be published."""
+    """Rows that contradict what the manifest will say of all of them: our fault, and never to be published."""
     assert session.verdict is not None
     manifest = session.pack.manifest
     wanted = {"pack_id": manifest.pack_id, "pack_version": manifest.version, "tier": session.verdict.tier}
     for column, value in wanted.items():
         seen = column_values(table, column)
         if seen != {value}:
-            yield Problem(
-                code="release_rows_disagree",
-                subject=table.name,
-                message=f"column `{column}` holds {', '.join(sorted(seen))}; the manifest says {value}",
-                fix="run with rebuild=1; if it stays, report it as a bug",
-            )
+            yield _strange(table, column, ", ".join(sorted(seen)), value)
+    scanned = None if session.pack.held_out is None else False
+    flags = flag_values(table, "held_out_hit")
+    if flags != {scanned}:
+        yield _strange(table, "held_out_hit", ", ".join(sorted(map(str, flags))), str(scanned))
+
+
+def _strange(table: Path, column: str, seen: str, wanted: str) -> Problem:
+    return Problem(
+        code="release_rows_disagree",
+        subject=table.name,
+        message=f"column `{column}` holds {seen}; the manifest says {wanted}",
+        fix="run with rebuild=1; if it stays, report it as a bug",
+    )
 
 
 def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[str, Json]:
     loaded, stage = session.loaded, session.release_stage
     assert session.verdict is not None
     prompt = session.wording.system_prompt
+    scanned = session.pack.held_out is not None
     now = datetime.now(UTC)
     reference = session.config.reference_benchmark
     return run_manifest(
@@ -119,6 +128,7 @@ def _manifest(session: Session, summary: Summary, tables: StagedTables) -> dict[
             raw=tables.raw,
             published=tables.published,
             artifacts=_artifacts(session),
+            held_out_scan=read_scan(entry_of(session, session.result("final_output"))) if scanned else None,
             build=_build(session),
         )
     )
@@ -131,11 +141,12 @@ def _artifacts(session: Session) -> dict[str, Digest]:
     """
     wanted = {f"stage_cache/{name}": digest for name, digest in session.shown_results().items()}
     wanted[STAGE_ARTIFACTS[REPORT_ARTIFACT]] = blake3_of(session.report)
-    files = {name: session.run.root / relative for name, relative in STAGE_ARTIFACTS.items()}
+    expected = stage_artifacts(session.pack.held_out is not None)
+    files = {name: session.run.root / relative for name, relative in expected.items()}
     odd = [
-        STAGE_ARTIFACTS[name]
+        expected[name]
         for name, path in files.items()
-        if not path.is_file() or blake3_file(path) != wanted[STAGE_ARTIFACTS[name]]
+        if not path.is_file() or blake3_file(path) != wanted[expected[name]]
     ]
     raise_all(DriftError, [_edited(session, relative) for relative in odd])
     return {name: sha256_file(path) for name, path in files.items()}

@@ -23,16 +23,19 @@ def print_problems(error: BfclError) -> None:
         stream.flush()
 
 
-def refusing(action: Callable[[], None]) -> Callable[[], Any]:
-    """`action` as doit wants it: True, or a quiet `TaskFailed` after the problems were printed."""
+def refusing(action: Callable[[], bool | None]) -> Callable[[], Any]:
+    """`action` as doit wants it: True, or a quiet `TaskFailed` after the problems were printed.
+
+    An action that returns False has told the person already why the task fails.
+    """
 
     @functools.wraps(action)
     def run() -> Any:
         try:
-            action()
+            good = action()
         except BfclError as error:
             print_problems(error)
             return TaskFailed("refused", report=False)
-        return True
+        return TaskFailed("not good enough", report=False) if good is False else True
 
     return run

@@ -37,6 +37,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         if config is not None and config.meta:
             self._opening = config.meta["opening"]
             self._opening.command = effective_command(selected_tasks)
+            self._opening.tasks = tuple(selected_tasks)
         self._generates = bool(_GENERATING & set(selected_tasks))
 
     def add_failure(self, task: Any, fail: Any) -> None:
@@ -73,9 +74,12 @@ def _last_lines(opening: Opening) -> list[str]:
 
 
 def effective_command(selected: list[str]) -> RunStage:
-    """The `stage` that a command line amounts to: `all` and `prepare` by name, any other task is part of `generate`."""
+    """The `stage` that a command line amounts to: `all` by name, `prepare` where only checks were asked for.
+
+    Any other task is part of `generate`.
+    """
     if "all" in selected:
         return "all"
-    if selected and set(selected) <= {"config", "prepare"}:
+    if selected and set(selected) <= {"config", "prepare", "validate"}:
         return "prepare"
     return "generate"

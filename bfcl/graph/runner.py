@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bfcl.canonical import Json, canonical_json
+from bfcl.canonical import canonical_json, readable_json
+from bfcl.digest import blake3_of
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.files import write_synced
 from bfcl.graph.compute import COMPUTE
@@ -25,8 +26,9 @@ from bfcl.graph.shards import ROWS_FILE, Chunk, Order, RowReader, chunks, join_r
 from bfcl.graph.store import Entry, Key, Store, tampered
 from bfcl.records.ids import TemplateId
 from bfcl.stages import Stage
-from bfcl.stages.expand import allocate, pool_size
+from bfcl.stages.expand import select
 from bfcl.stages.expected_trace import starved
+from bfcl.stages.held_out_bindings import BINDINGS_FILE, held_out_bindings
 from bfcl.tables.codec import TRACES
 from bfcl.tables.parquet import TableWriter
 
@@ -56,7 +58,7 @@ def run_sharded(session: Session, stage: Stage) -> None:
     shards = _shards(session, stage, plan)
     pointer = _merge(session, stage, plan, shards)
     entry = entry_of(session, pointer)
-    session.views.copy({name: entry.file(name) for name in stage.writes})
+    session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
 
 
@@ -66,6 +68,8 @@ class _Planned:
 
     chunks: tuple[Chunk, ...]
     order: Order
+    bindings: bytes | None = None
+    """`held_out_bindings.json`, of the expansion under a held-out policy."""
 
 
 def _plan(session: Session, stage: Stage) -> _Planned:
@@ -83,17 +87,20 @@ def _plan(session: Session, stage: Stage) -> _Planned:
 
 
 def _plan_expand(session: Session) -> _Planned:
-    context, templates = session.context, session.templates
-    sizes = {
-        TemplateId(key): pool_size(template, context.sources, context.expand) for key, template in templates.items()
-    }
-    allocated = allocate(list(templates.values()), sizes, context.expand.limit)
-    ids = tuple(sizes)
+    context, pack = session.context, session.pack
+    wanted = session.config.task_generation.tasks_per_category
+    selection = select(pack.templates, pack.held_out, context.sources, context.expand, wanted)
+    ids = tuple(template.template_id for template in selection.templates)
     position = {template_id: index for index, template_id in enumerate(ids)}
-    taken = Counter(template_id for template_id, _ in allocated)
+    taken = Counter(template_id for template_id, _ in selection.order)
+    bindings = None
+    if pack.held_out is not None:
+        document = held_out_bindings(pack.held_out, pack.templates, context.sources, len(selection.order))
+        bindings = readable_json(document)
     return _Planned(
         chunks=tuple(chunk for template_id in ids for chunk in chunks(template_id, taken[template_id])),
-        order=Order(template_ids=ids, sequence=[position[template_id] for template_id, _ in allocated]),
+        order=Order(template_ids=ids, sequence=[position[template_id] for template_id, _ in selection.order]),
+        bindings=bindings,
     )
 
 
@@ -194,9 +201,10 @@ def _tasks(chunk: Chunk) -> int:
 
 def _merge(session: Session, stage: Stage, plan: _Planned, shards: tuple[Shard, ...]) -> Pointer:
     """The stage's table as an entry, and the pointer that names it with all shards."""
-    inputs = {"order": session.result("expand").fp} if stage.name != "expand" else {}
-    params: dict[str, Json] = {"sequence": plan.order.digest} if stage.name == "expand" else {}
-    key = merge_key(stage.name, "merge", shards, inputs, params)
+    inputs: dict[str, str] = {"order": plan.order.digest}
+    if plan.bindings is not None:
+        inputs["held_out_bindings"] = blake3_of(plan.bindings)
+    key = merge_key(stage.name, "merge", shards, inputs, {})
     entry = None if session.variables.rebuild else session.store.find(key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
@@ -220,6 +228,8 @@ def _write_table(session: Session, stage: Stage, plan: _Planned, shards: tuple[S
     write_synced(directory / FACTS, canonical_json({name: info._asdict()}))
     if stage.name == "expand":
         write_synced(directory / ORDER, plan.order.to_bytes())
+    if plan.bindings is not None:
+        write_synced(directory / BINDINGS_FILE, plan.bindings)
 
 
 class _Watch:

@@ -5,10 +5,8 @@ The Gold verdict lives here and nowhere else: it is computed in this process and
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
-from dataclasses import replace
 from functools import cached_property
 
 from bfcl.checks.validate import validate_pack
@@ -23,22 +21,22 @@ from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.shards import Order
 from bfcl.graph.store import tampered
+from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
-from bfcl.graph.view import oracle_spec, store_view
+from bfcl.graph.verdicts import at_setting
+from bfcl.graph.view import store_view
 from bfcl.graph.views import Views
+from bfcl.oracle.view import oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
-from bfcl.stages import STAGES
-from bfcl.stages.artifacts import NORMALISED
-from bfcl.stages.bindings import Sources
+from bfcl.stages import STAGES, Stage
+from bfcl.stages.artifacts import NORMALISED, NORMALISED_UNDER_POLICY
+from bfcl.stages.bindings import sources_of
 from bfcl.stages.expand import settings_of
 from bfcl.stages.wording import Wording, render_language, wording_of
-
-_SETTING_OF = {"category_budget_too_small": "task_generation.tasks_per_category"}
-"""Codes of checks that speak of a setting and not of a pack file."""
 
 
 class Session:
@@ -107,16 +105,16 @@ class Session:
 
     def placed(self, problem: Problem) -> Problem:
         """A problem of a setting, at its line in the configuration; any other as it is."""
-        key = _SETTING_OF.get(problem.code, problem.subject or "")
-        if problem.path is not None or not key.startswith(("oracle_pack.", "task_generation.")):
-            return problem
-        document = self.loaded.document
-        place = document.place(key.split("."))
-        return replace(problem, path=document.path, line=place.line, column=place.column, field=key)
+        return at_setting(self.loaded, problem)
 
     def validate(self) -> PackVerdict:
         """Run every check; a verdict below gold is no error here."""
-        self.verdict = validate_pack(self.pack, self.config, self.oracle)
+        if self.pack.endpoint is None:
+            self.verdict = validate_pack(self.pack, self.config, self.oracle)
+        else:
+            # No world could be made of it, and none is asked for.
+            with LazyOracle(self.pack, self.config, jobs=self.variables.jobs) as oracle:
+                self.verdict = validate_pack(self.pack, self.config, oracle)
         return self.verdict
 
     @property
@@ -138,7 +136,7 @@ class Session:
                 entry = self.store.find(self.oracle_view)
                 if entry is None:
                     raise AssertionError("the oracle view vanished")
-                spec = oracle_spec(self.pack, self.config, entry)
+                spec = oracle_spec(self.pack, self.config, entry.path)
                 self._oracle = LocalOracle(spec, jobs=self.variables.jobs)
                 self._oracle.__enter__()
             return self._oracle
@@ -163,7 +161,7 @@ class Session:
     def context(self) -> StageContext:
         pack, manifest = self.pack, self.pack.manifest
         return StageContext(
-            sources=Sources(tools=pack.tools, fixtures=pack.fixtures, manifest=manifest),
+            sources=sources_of(pack),
             expand=settings_of(self.config, manifest),
             wording=self.wording,
             catalog={tool.name: tool for tool in pack.tools},
@@ -221,16 +219,23 @@ class Session:
     def shown_results(self) -> dict[str, str]:
         """File name in `stage_cache/` to the BLAKE3 of the result it shows; after all stages ran."""
         found: dict[str, str] = {}
-        for name, files in self._written().items():
+        for name, files in self._written(under_policy=self.pack.held_out is not None).items():
             entry = self.store.find(self.result(name).fp)
             if entry is None:
                 raise tampered(f"build/{self.result(name).fp}", "vanished during the run")
             found.update({file: entry.files[file] for file in files})
         return found
 
+    def files_of(self, stage: Stage) -> tuple[str, ...]:
+        """The files of `stage_cache/` a stage leaves in this run."""
+        return stage.writes if self.pack.held_out is None else (*stage.writes, *stage.under_policy)
+
     @staticmethod
-    def _written() -> dict[str, tuple[str, ...]]:
-        return {"prepare": NORMALISED, **{stage.name: stage.writes for stage in STAGES}}
+    def _written(*, under_policy: bool = True) -> dict[str, tuple[str, ...]]:
+        """Stage to the files it leaves, those under a held-out policy included or not."""
+        further = {stage.name: stage.under_policy for stage in STAGES} if under_policy else {}
+        always = {stage.name: (*stage.writes, *further.get(stage.name, ())) for stage in STAGES}
+        return {"prepare": (*NORMALISED, *(NORMALISED_UNDER_POLICY if under_policy else ())), **always}
 
 
 def check_configuration(opening: Opening) -> LoadedConfig:
@@ -247,9 +252,6 @@ def open_session(opening: Opening, variables: Variables) -> Session:
     Raises: ConfigError with every problem, before anything is touched; DriftError `run_locked`.
     """
     loaded = check_configuration(opening)
-    # A build system cancels by SIGTERM; it ends like Ctrl-C, with finished results kept and no process left.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     session = Session(opening, variables, loaded)
     try:
         session.lock()

@@ -25,7 +25,7 @@ _ORACLE: Final = ("bfcl.oracle.worker", "bfcl.oracle.child")
 
 ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "prepare": ("bfcl.pack.load", "bfcl.pack.normalise"),
-    "oracle_view": ("bfcl.graph.view",),
+    "oracle_view": ("bfcl.graph.view", "bfcl.oracle.view"),
     "reference_profile": ("bfcl.stages.reference_profile", "bfcl.tables.parquet"),
     "expand": ("bfcl.stages.expand", "bfcl.tables.codec"),
     "state_machine": ("bfcl.stages.state_machine", "bfcl.tables.codec"),
@@ -34,7 +34,13 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "schema_validation": ("bfcl.stages.schema_validation", "bfcl.stages.state_machine", "bfcl.tables.codec"),
     "executable_replay": ("bfcl.stages.executable_replay", "bfcl.tables.codec", *_ORACLE),
     "merge": ("bfcl.tables.parquet",),
-    "final_output": ("bfcl.stages.final_output", "bfcl.tables.benchmark", "bfcl.tables.codec"),
+    "validation": ("bfcl.checks.validate", "bfcl.pack.load", "bfcl.oracle.view", *_ORACLE),
+    "final_output": (
+        "bfcl.stages.final_output",
+        "bfcl.stages.held_out_scan",
+        "bfcl.tables.benchmark",
+        "bfcl.tables.codec",
+    ),
 }
 """The modules each kind of result is made by, followed through their imports."""
 
@@ -48,6 +54,7 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         ("expand", "state_machine", "render", "expected_trace", "schema_validation", "executable_replay"), _SHARD
     ),
     "merge": ("bfcl.graph.runner", "bfcl.graph.shards"),
+    "validation": ("bfcl.graph.validation_run", "bfcl.graph.validation_oracle", "bfcl.graph.validation_parts"),
     "final_output": ("bfcl.graph.unsharded", "bfcl.graph.publish", "bfcl.graph.shards"),
 }
 """Modules of ours that hand rows over: they count themselves, while following them would count every stage."""

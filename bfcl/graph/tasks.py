@@ -52,6 +52,7 @@ def task_pipeline() -> Iterator[TaskDict]:
 def pipeline(opening: Opening) -> Iterator[TaskDict]:
     """The task dictionaries of one invocation; nothing is read here but what it already holds."""
     yield _config(opening)
+    yield _validate(opening)
     yield _prepare(opening)
     yield _gold_gate(opening)
     for stage in STAGES:
@@ -78,6 +79,23 @@ def _config(opening: Opening) -> TaskDict:
         "actions": [refusing(partial(begin, opening))],
         "uptodate": [False],
         "meta": {"opening": opening},
+    }
+
+
+def _validate(opening: Opening) -> TaskDict:
+    def act() -> bool:
+        if opening.variables is None:
+            raise StageError(_alone("validate"))
+        gold: bool = late("validate")(opening)
+        return gold
+
+    return {
+        "basename": "validate",
+        "doc": "run every check on the pack and say what is wrong; publishes nothing (always runs)",
+        "actions": [refusing(act)],
+        "task_dep": ["config"],
+        "uptodate": [False],
+        "clean": [_clean(opening, "clean_validations")],
     }
 
 

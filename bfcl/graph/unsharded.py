@@ -32,6 +32,8 @@ from bfcl.stages.final_output import (
     row_context,
     tally,
 )
+from bfcl.stages.held_out_bindings import BINDINGS_FILE
+from bfcl.stages.held_out_scan import SCAN_FILE, Scan, held_out_scan, leak_problems, scan_for, stage_four
 from bfcl.stages.reference_profile import profile, sample_rows
 from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkRow
 from bfcl.tables.codec import REPLAY_VERDICTS, SURFACES, TASKS, TRACES, decode_line, encode_line
@@ -74,7 +76,8 @@ class Summary(NamedTuple):
 def run_final_output(session: Session, stage: Stage) -> None:
     """Assemble both tables into a stored result, verified by reading them back.
 
-    Raises: StageError `no_replay_validated_rows`, `no_published_rows`, `stage_tables_disagree`.
+    Raises: StageError `no_replay_validated_rows`, `no_published_rows`, `stage_tables_disagree`,
+    `held_out_leak_detected`.
     """
     invocation = session.invocation
     tier = _tier(session)
@@ -93,9 +96,16 @@ def run_final_output(session: Session, stage: Stage) -> None:
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
         decisions: list[Decision] = []
+        scan = scan_for(session.pack.held_out) if session.pack.held_out is not None else None
         with session.store.building(key) as directory:
-            plan = functools.cache(lambda: publication_plan(decisions))
-            tables = stage_release(directory, _row_batches(session, tier, decisions), plan)
+
+            def decided() -> PublicationPlan:
+                if scan is not None:
+                    write_synced(directory / SCAN_FILE, _scanned(session, scan, decisions))
+                return publication_plan(decisions)
+
+            plan = functools.cache(decided)
+            tables = stage_release(directory, _row_batches(session, tier, decisions, scan), plan)
             _write_summary(directory, decisions, plan(), tables)
     _finish(session, stage, key.fp)
 
@@ -105,6 +115,12 @@ def read_summary(entry: Entry) -> Summary:
     value: dict[str, Any] = json.loads(entry.file(SUMMARY).read_bytes())
     tables = StagedTables(BenchmarkInfo(**value["raw"]), BenchmarkInfo(**value["published"]))
     return Summary(tally=Tally(**value["tally"]), tables=tables)
+
+
+def read_scan(entry: Entry) -> dict[str, Json]:
+    """The held-out scan stored beside the final tables of a run under a policy."""
+    value: dict[str, Json] = json.loads(entry.file(SCAN_FILE).read_bytes())
+    return value
 
 
 def read_plan(entry: Entry) -> PublicationPlan:
@@ -119,6 +135,25 @@ def _tier(session: Session) -> Tier:
     return session.verdict.tier
 
 
+def _scanned(session: Session, scan: Scan, decisions: list[Decision]) -> bytes:
+    """The scan's document once it saw every raw row.
+
+    Raises: StageError `held_out_leak_detected`, after leaving the document in `stage_cache/` for people to read.
+    """
+    held_out = session.pack.held_out
+    assert held_out is not None
+    entry = entry_of(session, session.result("expand"))
+    data = entry.file(BINDINGS_FILE).read_bytes() if BINDINGS_FILE in entry.files else None
+    evidence = stage_four(data, held_out, len(decisions))
+    planned = sum(decision.replay_valid and not decision.guards for decision in decisions)
+    document = readable_json(held_out_scan(scan, held_out, evidence, planned))
+    problems = leak_problems(scan, evidence)
+    if problems:
+        session.views.write(SCAN_FILE, document)
+    raise_all(StageError, problems)
+    return document
+
+
 def _batches(session: Session) -> Iterator[tuple[list[bytes], ...]]:
     """The five tables' lines in step, batch by batch."""
     readers = [RowReader(session.store, name, session.result(name).shards, session.order) for name in _READ]
@@ -130,8 +165,13 @@ def _check_ids(ids: list[str]) -> None:
         raise_all(StageError, disagreements({name: [one] for name, one in zip(_READ, ids, strict=True)}))
 
 
-def _row_batches(session: Session, tier: Tier, decisions: list[Decision]) -> Iterator[list[BenchmarkRow]]:
-    """Raw rows batch by batch; every task's decision, dropped ones included, is added to `decisions` on the way."""
+def _row_batches(
+    session: Session, tier: Tier, decisions: list[Decision], scan: Scan | None
+) -> Iterator[list[BenchmarkRow]]:
+    """Raw rows batch by batch; every task's decision, dropped ones included, is added to `decisions` on the way.
+
+    Each row says what `scan` found in it.
+    """
     context = row_context(session.config, session.pack, tier, session.wording.system_prompt)
     for batch in _batches(session):
         raw: list[BenchmarkRow] = []
@@ -141,15 +181,16 @@ def _row_batches(session: Session, tier: Tier, decisions: list[Decision]) -> Ite
             decision = decide(*rows)
             decisions.append(decision)
             if decision.replay_valid:
-                raw.append(
-                    assemble(
-                        TASKS.from_row(task),
-                        SURFACES.from_row(surface),
-                        TRACES.from_row(trace),
-                        REPLAY_VERDICTS.from_row(replay),
-                        context,
-                    )
+                row = assemble(
+                    TASKS.from_row(task),
+                    SURFACES.from_row(surface),
+                    TRACES.from_row(trace),
+                    REPLAY_VERDICTS.from_row(replay),
+                    context,
                 )
+                if scan is not None:
+                    row["held_out_hit"] = scan.see(row)
+                raw.append(row)
         yield raw
 
 
@@ -166,7 +207,7 @@ def _write_summary(directory: Path, decisions: list[Decision], plan: Publication
 def _finish(session: Session, stage: Stage, fp: str) -> None:
     entry = session.store.find(fp)
     assert entry is not None
-    session.views.copy({name: entry.file(name) for name in stage.writes})
+    session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
     pointer = Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest)
     entry_of(session, pointer)
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from bfcl.errors import ConfigError, Problem, did_you_mean, raise_all
 
-KNOWN = ("config", "jobs", "rebuild", "replay")
+KNOWN = ("config", "jobs", "pack", "rebuild", "replay")
+
+VALIDATING = frozenset({"config", "validate"})
+"""The tasks of `doit validate`: it stands alone, without a run and its store."""
 
 _JOBS = re.compile("[1-9][0-9]{0,3}")
 
@@ -25,9 +28,18 @@ class Variables:
     replay_full: bool
 
 
-def check_variables(given: Mapping[str, str]) -> Variables:
-    """Typed variables with defaults. Raises ConfigError naming every unknown or malformed one."""
+def only_validates(tasks: Collection[str]) -> bool:
+    """Whether a command line asks for the checks of `doit validate` and for nothing else."""
+    return "validate" in tasks and VALIDATING.issuperset(tasks)
+
+
+def check_variables(given: Mapping[str, str], tasks: Collection[str]) -> Variables:
+    """Typed variables with defaults, for a command line that names `tasks`.
+
+    Raises: ConfigError naming every variable that is unknown, malformed, or not for these tasks.
+    """
     problems = [_unknown(name) for name in sorted(given) if name not in KNOWN]
+    problems += _misplaced(given, tasks)
     jobs = given.get("jobs")
     if jobs is not None and not _JOBS.fullmatch(jobs):
         problems.append(_malformed("jobs", jobs, "a whole number from 1 to 9999"))
@@ -37,21 +49,43 @@ def check_variables(given: Mapping[str, str]) -> Variables:
         problems.append(_malformed("replay", given["replay"], "full"))
     raise_all(ConfigError, problems)
     return Variables(
-        jobs=int(jobs) if jobs else _usable_cores(),
+        jobs=int(jobs) if jobs else usable_cores(),
         rebuild="rebuild" in given,
         replay_full="replay" in given,
     )
 
 
-def _usable_cores() -> int:
+def _misplaced(given: Mapping[str, str], tasks: Collection[str]) -> Iterator[Problem]:
+    """Known variables that the tasks asked for would not honour."""
+    others = sorted(set(tasks) - VALIDATING) or sorted(tasks)
+    if "pack" in given and not only_validates(tasks):
+        yield _refused(
+            "pack",
+            f"`doit {' '.join(others)}` does not take this variable; only `doit validate` does",
+            "name a configuration with `config=`: it names the pack",
+        )
+    elif "pack" in given and "config" in given:
+        yield _refused(
+            "pack",
+            "given together with `config=`, and a pack is checked under one configuration",
+            "leave `config=` out to use the pack's own `validate.yaml`, or leave `pack=` out",
+        )
+    if "replay" in given and only_validates(tasks):
+        yield _refused("replay", "`doit validate` does not take this variable", "`rebuild=1` runs every check again")
+
+
+def usable_cores() -> int:
+    """Cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _unknown(name: str) -> Problem:
     message = "no command of this release takes this variable"
-    return Problem(
-        code="unsupported_config_feature", subject=name, message=message, fix=did_you_mean(name, KNOWN) or _FIX
-    )
+    return _refused(name, message, did_you_mean(name, KNOWN) or _FIX)
+
+
+def _refused(name: str, message: str, fix: str) -> Problem:
+    return Problem(code="unsupported_config_feature", subject=name, message=message, fix=fix)
 
 
 def _malformed(name: str, seen: str, expected: str) -> Problem:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
 from bfcl.checks.report import as_problem
+from bfcl.config.loaded import LoadedConfig
 from bfcl.errors import GateError, Problem, raise_all
 from bfcl.pack.layout import shown
 from bfcl.pack.model import Pack
-from bfcl.records.verdict import PackVerdict
+from bfcl.records.verdict import CheckResult, Finding, PackVerdict
+
+_SETTING_OF: Final = {"category_budget_too_small": "task_generation.tasks_per_category"}
+"""Codes of checks that speak of a setting and not of a pack file."""
 
 
 def require_gold(pack: Pack, verdict: PackVerdict) -> None:
@@ -35,7 +43,67 @@ def warning_lines(pack: Pack, verdict: PackVerdict) -> list[str]:
     return [f"warning: {problem}" for problem in found]
 
 
-def verdict_line(verdict: PackVerdict, report: str) -> str:
-    """What `prepare` says: tier, failed checks, where the report is."""
+def verdict_line(command: str, verdict: PackVerdict, report: str | None) -> str:
+    """What a command says in one line: tier, failed checks, where the report is if it was written."""
     failed = [f"{check.id} {check.name}" for check in verdict.checks if check.status != "pass"]
-    return f"prepare: {verdict.tier}; failed checks: {', '.join(failed) or 'none'}; report: {report}"
+    told = f"{command}: {verdict.tier}; failed checks: {', '.join(failed) or 'none'}"
+    return told if report is None else f"{told}; report: {report}"
+
+
+def reuse_line(verdict: PackVerdict, asked: Mapping[str, bool]) -> str:
+    """Which checks ran, and of how many an earlier finding still held.
+
+    `asked` says of every name looked for (check id, `7/<template id>`) whether it was found.
+    """
+    judged = [check.id for check in verdict.checks if check.status != "skipped"]
+    parts = {one: [found for name, found in asked.items() if name.startswith(f"{one}/")] for one in judged}
+    ran = [one for one in judged if not (all(parts[one]) if parts[one] else asked.get(one))]
+    told = [f"{one} for {parts[one].count(False)} of {len(parts[one])} templates" if parts[one] else one for one in ran]
+    line = f"checks: {len(judged) - len(ran)} reused, {len(ran)} run"
+    return f"{line} ({', '.join(told)})" if told else line
+
+
+def listing(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict, summary: Sequence[str]) -> list[str]:
+    """Everything the checks found, then the summary, and each failing check with code and place last.
+
+    The last lines are the ones a terminal still shows. Rule: authoring.md §4.
+    """
+    failures = [str(at_setting(loaded, problem)) for problem in finding_problems(pack, verdict)]
+    return [*warning_lines(pack, verdict), *failures, *summary, *_failing(loaded, pack, verdict)]
+
+
+def _failing(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict) -> Iterator[str]:
+    """`<check>: <code> at <place>` once for each, or why the check was skipped; then what no check can mend."""
+    told = {reason for check in verdict.checks for reason in _reasons(check)}
+    for check in verdict.checks:
+        name = f"  {check.id} {check.name}"
+        if check.status == "skipped":
+            yield f"{name}: skipped, {check.skipped_because}"
+        places = [f"{name}: {finding.code}{_place(loaded, pack, finding)}" for finding in check.failures]
+        yield from dict.fromkeys(places)
+    for reason in verdict.reasons:
+        if reason not in told:
+            yield f"  {reason}"
+
+
+def _reasons(check: CheckResult) -> Iterator[str]:
+    yield f"{check.id}: skipped"
+    for finding in check.failures:
+        yield f"{check.id}: {finding.code}"
+
+
+def _place(loaded: LoadedConfig, pack: Pack, finding: Finding) -> str:
+    problem = at_setting(loaded, as_problem(finding, root=shown(pack.root)))
+    if problem.path is not None:
+        return f" at {problem.path}" if problem.line is None else f" at {problem.path}:{problem.line}"
+    return "" if problem.subject is None else f" in {problem.subject}"
+
+
+def at_setting(loaded: LoadedConfig, problem: Problem) -> Problem:
+    """A problem of a setting, at its line in the configuration; any other as it is."""
+    key = _SETTING_OF.get(problem.code, problem.subject or "")
+    if problem.path is not None or not key.startswith(("oracle_pack.", "task_generation.")):
+        return problem
+    document = loaded.document
+    place = document.place(key.split("."))
+    return dataclasses.replace(problem, path=document.path, line=place.line, column=place.column, field=key)

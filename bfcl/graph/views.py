@@ -71,10 +71,11 @@ class Views:
         """Remove copies, and their entries in the ledger."""
         with self._guard:
             ledger = self._read()
+            before = dict(ledger)
             for name in names:
                 (self.directory / name).unlink(missing_ok=True)
                 ledger.pop(name, None)
-            if self.directory.is_dir():
+            if self.directory.is_dir() and ledger != before:
                 self._write(ledger)
 
     def _place(self, name: str, source: Path) -> None:

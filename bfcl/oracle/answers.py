@@ -29,6 +29,7 @@ def request_of(episode: Episode) -> bytes:
             "task": None if episode.task is None else canonical_text(episode.task),
             "observe": episode.observe,
             "also": [_calls(calls) for calls in episode.also],
+            "given": None if episode.given is None else (episode.given.trace, episode.given.state),
         }
     )
 

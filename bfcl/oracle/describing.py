@@ -33,7 +33,7 @@ def describe(stage: Stage, assertions: ModuleType | None) -> None:
     So a `list_tools` that hangs or takes the process down leaves the rest told.
     """
     stage.scratch.enter(CALL)
-    missing = [] if stage.backend is None else _missing_callables(stage.backend)
+    missing = [] if stage.backend is None else missing_callables(stage.backend)
     exports = [] if assertions is None else _exports(assertions)
     stage.scratch.append(wire.DESCRIPTION, exact_json({"missing": missing, "assertions": exports}))
     if stage.backend is not None and "list_tools" not in missing:
@@ -42,7 +42,8 @@ def describe(stage: Stage, assertions: ModuleType | None) -> None:
     stage.scratch.finish()
 
 
-def _missing_callables(backend: ModuleType) -> list[str]:
+def missing_callables(backend: object) -> list[str]:
+    """The callables of the contract that an object lacks, or that do not take their arguments. Rule: pack.md §6."""
     return [name for name, call in _CALLABLES.items() if not _takes(getattr(backend, name, None), *call)]
 
 
@@ -103,11 +104,12 @@ def _exports(module: ModuleType) -> list[list[Any]]:
     if not isinstance(table, dict):
         return [["ASSERTIONS", f"is a {type(table).__name__}, expected a mapping of names to callables", None]]
     return [
-        [name, _signature_problem(entry), _line(entry, module)] for name, entry in exported_assertions(module).items()
+        [name, signature_problem(entry), _line(entry, module)] for name, entry in exported_assertions(module).items()
     ]
 
 
-def _signature_problem(entry: Callable[..., Any]) -> str | None:
+def signature_problem(entry: Callable[..., Any]) -> str | None:
+    """What keeps an assertion from being called with its keywords, in words; None where nothing does."""
     signature = _signature(entry)
     if signature is None:
         return None

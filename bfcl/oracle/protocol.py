@@ -34,13 +34,25 @@ class PlannedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What assertions are to judge in place of what calls would do; both canonical JSON text.
+
+    `trace` is an array of `{"tool", "arguments", "result"}` in order, `state` an object.
+    """
+
+    trace: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     """Reset, calls in order, state, assertions: one process owns it from first to last.
 
     `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
     call (probes). Assertions named in `assertions` run after the last call and see `task`. `also`
     lists further runs of calls: each follows in the same process from `reset` to assertions, for the price of its calls
-    alone. What leaks through `reset` shows when the episode's own calls are repeated there.
+    alone. What leaks through `reset` shows when the episode's own calls are repeated there. With `given` the backend is
+    left alone, no call is made and no state is read: the assertions judge what is given, under their usual deadlines.
     """
 
     task_id: str
@@ -50,6 +62,7 @@ class Episode:
     task: Mapping[str, Json] | None = None
     observe: Literal["final", "each"] = "final"
     also: tuple[tuple[PlannedCall, ...], ...] = ()
+    given: Given | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

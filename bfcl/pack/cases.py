@@ -3,60 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from bfcl.canonical import Json
-from bfcl.errors import Problem, did_you_mean
-from bfcl.located import Document, canonical_word
+from bfcl.errors import Problem
+from bfcl.located import Document
+from bfcl.pack.conform import Label, conforms, entries_that_conform
 from bfcl.pack.model import Case
-from bfcl.pack.shape import Pointer, Shape
+from bfcl.pack.schema_check import ENTRY, vocabulary
+from bfcl.pack.shape import Shape
 
-RESULT_CLASSES = ("success", "structured_error", "awaiting_confirmation")
-_FIELDS = ("id", "tool", "arguments", "reset_before", "expect", "coverage", "notes")
+
+def result_classes() -> tuple[str, ...]:
+    """The classes that `expect.result_class` may ask for."""
+    return vocabulary("validation_cases", (*ENTRY, "properties", "expect", "properties", "result_class"))
 
 
 def load_cases(document: Document) -> tuple[tuple[Case, ...], list[Problem]]:
-    """Cases in file order and every `validation_cases_invalid` problem; empty lists, repeated ids are check 5's."""
+    """Cases in file order and every `validation_cases_invalid` problem; empty lists, repeated ids are check 5's.
+
+    An entry at fault makes no case.
+    """
     shape = Shape(document, "validation_cases_invalid")
     if not isinstance(document.value, list):
-        shape.misfit(document.value, (), "a list of cases")
+        conforms("validation_cases", document.value, shape)
         return (), shape.problems
-    cases = []
-    for index, entry in enumerate(document.value):
-        if not isinstance(entry, dict):
-            shape.misfit(entry, (index,), "a mapping with `id` and `tool`")
-            continue
-        given = entry.get("id")
-        label = f"case `{given}`" if isinstance(given, str) and given.strip() else f"case {index}"
-        cases.append(_case(entry, shape.inside((index,), label)))
-    return tuple(cases), shape.problems
+    entries = entries_that_conform("validation_cases", shape, document.value, Label("case", "id"))
+    return tuple(_case(entry.value) for entry in entries if entry.fits), shape.problems
 
 
-def _case(entry: Mapping[str, Json], shape: Shape) -> Case:
-    shape.closed(entry, (), _FIELDS)
-    coverage = entry.get("coverage")
-    if coverage not in (None, "negative"):
-        shape.misfit(coverage, ("coverage",), 'the word "negative", or no `coverage`')
-    reset_before = shape.flag(entry.get("reset_before"), ("reset_before",))
+def _case(entry: Mapping[str, Any]) -> Case:
+    """The case behind an entry that conforms to its schema."""
     return Case(
-        id=shape.required_text(entry, (), "id"),
-        tool=shape.required_text(entry, (), "tool"),
-        arguments=shape.mapping(entry.get("arguments"), ("arguments",)),
-        reset_before=reset_before is not False,
-        expect=_expect(entry, shape),
-        coverage="negative" if coverage == "negative" else None,
+        id=entry["id"],
+        tool=entry["tool"],
+        arguments=entry.get("arguments") or {},
+        reset_before=entry.get("reset_before") is not False,
+        expect=entry.get("expect") or {},
+        coverage=entry.get("coverage"),
     )
-
-
-def _expect(entry: Mapping[str, Json], shape: Shape) -> Mapping[str, Json]:
-    expect = shape.mapping(entry.get("expect"), ("expect",))
-    if "result_class" in expect and expect["result_class"] not in RESULT_CLASSES:
-        seen = expect["result_class"]
-        fix = did_you_mean(seen, RESULT_CLASSES) if isinstance(seen, str) else None
-        message = f"`expect.result_class` is {canonical_word(seen)}; expected {', '.join(RESULT_CLASSES)}"
-        shape.refuse(("expect", "result_class"), message, fix)
-    if expect.get("error_code") is not None:
-        shape.text(expect["error_code"], ("expect", "error_code"))
-    if "state_unchanged" in expect and not isinstance(expect["state_unchanged"], bool):
-        pointer: Pointer = ("expect", "state_unchanged")
-        shape.misfit(expect["state_unchanged"], pointer, "true or false")
-    return expect

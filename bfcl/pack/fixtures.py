@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bfcl.canonical import Json
 from bfcl.errors import PackError, Problem
 from bfcl.located import Document, canonical_word
+from bfcl.pack.conform import conforms
 from bfcl.pack.model import Manifest
 from bfcl.pack.shape import Shape
 
@@ -16,10 +17,8 @@ Row = Mapping[str, Json]
 def load_fixtures(document: Document) -> tuple[Mapping[str, Json], list[Problem]]:
     """The whole `fixtures.json` object. Problem: `fixtures_invalid` where the root is anything else."""
     shape = Shape(document, "fixtures_invalid")
-    if isinstance(document.value, dict):
-        return document.value, []
-    shape.misfit(document.value, (), "an object mapping collection names to arrays of rows")
-    return {}, shape.problems
+    fits = conforms("fixtures", document.value, shape)
+    return document.value if fits and isinstance(document.value, dict) else {}, shape.problems
 
 
 def collection_rows(fixtures: Mapping[str, Json], name: str) -> Sequence[Row] | None:

@@ -36,7 +36,7 @@ _PARTS = (
     _Part("fixtures", "fixtures.json", "fixtures_path", required=False),
 )
 _BACKEND = _Part("backend", "backend.py", "backend_path")
-_ENDPOINT_NAME = "endpoint_config.yaml"
+_ENDPOINT = _Part("endpoint", "endpoint_config.yaml", "endpoint_config_path")
 
 
 class Layout(NamedTuple):
@@ -98,13 +98,12 @@ def manifest_file(config: RunConfig, roots: Sequence[Path]) -> PackFile:
 def locate(config: RunConfig, declared: Declared, document: Document, roots: Sequence[Path]) -> Layout:
     """Find every other file by precedence: configuration, then `manifest.paths`, then the canonical name.
 
-    Problems: `pack_outside_allowlist`, `pack_file_missing`, `oracle_ambiguous`, `oracle_missing`, `output_inside_pack`,
-    and `unsupported_config_feature` for what this release does not run.
+    Problems: `pack_outside_allowlist`, `pack_file_missing`, `oracle_ambiguous`, `oracle_missing`, `output_inside_pack`.
     """
     finder = _Finder(config, declared, Shape(document, ""))
     problems = finder.oracle()
     files: dict[Role, PackFile] = {}
-    for part in (*_PARTS, *([_BACKEND] if finder.needs_backend else [])):
+    for part in (*_PARTS, *([finder.transport] if finder.transport else [])):
         claim = finder.claim(part)
         if claim is None:
             continue
@@ -112,15 +111,28 @@ def locate(config: RunConfig, declared: Declared, document: Document, roots: Seq
         problems += own
         if file is not None:
             files[part.role] = file
-    if declared.system_prompt_path is not None:
-        claim = finder.declared_claim("system_prompt_path", ("system_prompt_path",), declared.system_prompt_path)
-        file, own = _admit(claim, "system_prompt", finder.root, roots)
+    named: tuple[tuple[Role, str, str | None], ...] = (
+        ("system_prompt", "system_prompt_path", declared.system_prompt_path),
+        ("held_out", "held_out", declared.held_out),
+    )
+    for role, key, path in named:
+        if path is None:
+            continue
+        file, own = _admit(finder.declared_claim(key, (key,), path), role, finder.root, roots)
         problems += own
         if file is not None:
-            files["system_prompt"] = file
-    if declared.held_out is not None:
-        problems.append(finder.unsupported_held_out())
+            files[role] = file
     return Layout(files, problems + _output_problems(config, finder.root))
+
+
+def beside(file: PackFile, path: str, place: Problem, root: Path, roots: Sequence[Path]) -> Layout:
+    """The CA bundle that an endpoint's file names from its own directory; `place` is where it does so.
+
+    Problems: `pack_outside_allowlist`, `pack_file_missing`.
+    """
+    claim = _Claim(file.path.parent / path, file.origin, "tls.ca_bundle_path", place)
+    bundle, problems = _admit(claim, "ca_bundle", root, roots)
+    return Layout({} if bundle is None else {"ca_bundle": bundle}, problems)
 
 
 class _Finder:
@@ -128,7 +140,8 @@ class _Finder:
 
     def __init__(self, config: RunConfig, declared: Declared, shape: Shape) -> None:
         self.root = pack_root(config)
-        self.needs_backend = True
+        self.transport: _Part | None = _BACKEND
+        """The part that is the oracle; None where there is none. Two leave the backend's, to be read all the same."""
         self._config = config
         self._declared = declared
         self._shape = shape
@@ -153,20 +166,15 @@ class _Finder:
     def oracle(self) -> list[Problem]:
         """Exactly one transport among override, manifest and canonical files; no precedence resolves two."""
         python = self._named("backend_path", "backend", _BACKEND.canonical)
-        endpoint = self._named("endpoint_config_path", "endpoint", _ENDPOINT_NAME)
+        endpoint = self._named("endpoint_config_path", "endpoint", _ENDPOINT.canonical)
         if python and endpoint:
             message = f"two kinds of oracle: {python[0]} and {endpoint[0]}; expected one"
             fix = "remove one of them: the declaration and the file"
             return [self._oracle_problem("oracle_ambiguous", message, fix)]
         if endpoint:
-            self.needs_backend = False
-            message = (
-                f"`oracle_pack.endpoint_config_path`: {endpoint[0]} names an endpoint oracle, "
-                "which this release does not run"
-            )
-            return [self._oracle_problem("unsupported_config_feature", message, "write a `backend.py`")]
-        if not python:
-            self.needs_backend = False
+            self.transport = _ENDPOINT
+        elif not python:
+            self.transport = None
             message = "the pack names no oracle; expected `backend.py`, `paths.backend` or `oracle_pack.backend_path`"
             return [self._oracle_problem("oracle_missing", message, "add `backend.py` to the pack root")]
         return []
@@ -183,13 +191,6 @@ class _Finder:
 
     def _oracle_problem(self, code: str, message: str, fix: str) -> Problem:
         return Problem(code=code, path=shown(self.root), message=message, fix=fix)
-
-    def unsupported_held_out(self) -> Problem:
-        """Held-out policies come with a later release."""
-        message = "`manifest.held_out`: held-out policies are not supported by this release"
-        return self._shape.problem(
-            ("held_out",), message, "remove the key to run without a policy", code="unsupported_config_feature"
-        )
 
 
 def _admit(claim: _Claim, role: Role, root: Path, roots: Sequence[Path]) -> tuple[PackFile | None, list[Problem]]:

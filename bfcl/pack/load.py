@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from bfcl.canonical import Json
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest
-from bfcl.errors import BfclError, PackError, Problem, raise_all
+from bfcl.errors import BfclError, PackError, Problem
 from bfcl.located import Document, parse_json, parse_yaml
 from bfcl.pack.cases import load_cases
+from bfcl.pack.endpoint import certificate_problem, load_endpoint, pinned_problem
 from bfcl.pack.fingerprint import fingerprint, read_entries
 from bfcl.pack.fixtures import load_fixtures
-from bfcl.pack.layout import allowed_roots, locate, manifest_file, pack_root, shown
+from bfcl.pack.held_out import CANONICAL_NAME, Surroundings, load_held_out
+from bfcl.pack.layout import allowed_roots, beside, locate, manifest_file, pack_root, shown
 from bfcl.pack.manifest import Declared, read_manifest, with_system_prompt
-from bfcl.pack.model import Manifest, Pack, PackFile, Role
+from bfcl.pack.model import Endpoint, HeldOut, Manifest, Pack, PackFile, Role
 from bfcl.pack.shape import Shape
 from bfcl.pack.templates import load_templates
 from bfcl.pack.tools import load_tools
@@ -23,7 +27,7 @@ from bfcl.records.template import Template
 from bfcl.records.tool import Tool
 
 _T = TypeVar("_T")
-_DATA_ROLES: tuple[Role, ...] = ("tools", "fixtures", "templates", "validation_cases")
+_DATA_ROLES: tuple[Role, ...] = ("tools", "fixtures", "templates", "validation_cases", "held_out")
 
 
 def load_pack(config: RunConfig, *, project: Path) -> Pack:
@@ -32,20 +36,64 @@ def load_pack(config: RunConfig, *, project: Path) -> Pack:
     What only a check may refuse loads. `Pack.warnings` holds what deserves a look and stops nothing.
     Raises: PackError with every problem of every file, manifest first.
     """
+    reading = read_pack(config, project=project)
+    if reading.pack is None or reading.problems:
+        raise PackError(reading.problems)
+    return reading.pack
+
+
+class Reading(NamedTuple):
+    """A pack as far as it loads, and every problem of every file, manifest first."""
+
+    pack: Pack | None
+    """None where the manifest does not parse. Otherwise entries at fault are left out of tools, templates and cases,
+    and of their documents; a role whose file does not parse has no document."""
+    problems: tuple[Problem, ...]
+    kept: Mapping[Role, tuple[int, ...]]
+    """Where a document lacks entries: each remaining entry's index in its file."""
+    written: Mapping[Role, Document]
+    """The documents as written, no entry left out."""
+
+
+def read_pack(config: RunConfig, *, project: Path) -> Reading:
+    """Read whatever of a pack can be read, for static checks. Raises PackError where there is no usable manifest."""
     roots = allowed_roots(config, project)
     manifest = manifest_file(config, roots)
     desk = _Desk(pack_root(config), manifest)
     document = desk.parse("manifest")
     if document is None:
         desk.entries()
-        raise PackError(desk.problems)
+        return Reading(None, tuple(desk.problems), {}, {})
     declared = read_manifest(document)
     desk.problems += declared.problems
     desk.warnings += declared.warnings
     layout = locate(config, declared, document, roots)
     desk.problems += layout.problems
     desk.files.update(layout.files)
-    return _assemble(desk, declared, config)
+    endpoint = _endpoint(desk, roots)
+    pack = dataclasses.replace(_assemble(desk, declared, config), endpoint=endpoint)
+    if not desk.problems:
+        return Reading(pack, (), {}, pack.documents)
+    return _without_faults(pack, desk.problems)
+
+
+_LISTS: tuple[Role, ...] = ("tools", "templates", "validation_cases")
+
+
+def _without_faults(pack: Pack, problems: Sequence[Problem]) -> Reading:
+    """Documents that list the very entries that loaded, so that the two can be read side by side."""
+    kept: dict[Role, tuple[int, ...]] = {}
+    documents = dict(pack.documents)
+    for role in _LISTS:
+        document = documents.get(role)
+        if document is None or not isinstance(document.value, list):
+            documents.pop(role, None)
+            continue
+        fields = (problem.field for problem in problems if problem.path == document.path and problem.field)
+        at_fault = {field.split(".")[0] for field in fields}
+        kept[role] = tuple(index for index in range(len(document.value)) if str(index) not in at_fault)
+        documents[role] = dataclasses.replace(document, value=[document.value[index] for index in kept[role]])
+    return Reading(dataclasses.replace(pack, documents=documents), tuple(problems), kept, pack.documents)
 
 
 class _Desk:
@@ -143,13 +191,19 @@ def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
     fixtures = desk.content("fixtures", load_fixtures) or {}
     templates = desk.content("templates", lambda document: load_templates(document, tools, document.path)) or ()
     cases = desk.content("validation_cases", load_cases) or ()
+    held_out = _held_out(desk, manifest)
     entries = desk.entries()
-    raise_all(PackError, desk.problems)
-    desk.warnings += [
-        *_manifest_warnings(manifest, templates, Shape(desk.documents["manifest"], ""), config),
-        *_unexercised_tools(tools, templates, Shape(desk.documents["tools"], "")),
-        *_templates_without_intent(templates, Shape(desk.documents["templates"], "")),
-    ]
+    # A file at fault would be warned of for what is only missing because of the fault.
+    desk.warnings += (
+        []
+        if desk.problems
+        else [
+            *_manifest_warnings(manifest, templates, Shape(desk.documents["manifest"], ""), config),
+            *_unexercised_tools(tools, templates, Shape(desk.documents["tools"], "")),
+            *_templates_without_intent(templates, Shape(desk.documents["templates"], "")),
+            *_undeclared_held_out(entries, declared, Shape(desk.documents["manifest"], "")),
+        ]
+    )
     return Pack(
         root=desk.root,
         files=desk.files,
@@ -163,7 +217,61 @@ def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
         entries=entries,
         documents=desk.documents,
         warnings=tuple(desk.warnings),
+        held_out=held_out,
     )
+
+
+def _endpoint(desk: _Desk, roots: Sequence[Path]) -> Endpoint | None:
+    document = desk.parse("endpoint")
+    endpoint = desk.content("endpoint", load_endpoint)
+    if document is None or endpoint is None:
+        return None
+    shape = Shape(document, "")
+    noted = [pinned_problem(endpoint, shape)]
+    if endpoint.ca_bundle_path is not None:
+        place = shape.problem(("tls", "ca_bundle_path"), "")
+        layout = beside(desk.files["endpoint"], endpoint.ca_bundle_path, place, desk.root, roots)
+        desk.problems += layout.problems
+        desk.files.update(layout.files)
+        data = desk.read("ca_bundle")
+        noted.append(None if data is None else certificate_problem(data, shape))
+    desk.problems += [problem for problem in noted if problem is not None]
+    return endpoint
+
+
+def _held_out(desk: _Desk, manifest: Manifest) -> HeldOut | None:
+    document = desk.documents.get("held_out")
+    if document is None:
+        return None
+    around = Surroundings(manifest, _fixtures_as_written(desk), _template_ids_as_written(desk))
+    policy, problems = load_held_out(document, desk.files["held_out"].logical, around)
+    desk.problems += problems
+    return policy
+
+
+def _fixtures_as_written(desk: _Desk) -> Mapping[str, Json] | None:
+    if "fixtures" not in desk.files:
+        return {}
+    document = desk.documents.get("fixtures")
+    return document.value if document is not None and isinstance(document.value, dict) else None
+
+
+def _template_ids_as_written(desk: _Desk) -> list[str] | None:
+    """Ids of all templates, those at fault included, so that one fault is not told twice."""
+    document = desk.documents.get("templates")
+    if document is None or not isinstance(document.value, list):
+        return None
+    ids = (entry.get("template_id") for entry in document.value if isinstance(entry, dict))
+    return [one for one in ids if isinstance(one, str)]
+
+
+def _undeclared_held_out(entries: Mapping[str, Digest], declared: Declared, shape: Shape) -> list[Problem]:
+    """A policy that nobody declared reserves nothing, which its author would not expect."""
+    if declared.held_out is not None or f"tree/{CANONICAL_NAME}" not in entries:
+        return []
+    message = f"`{CANONICAL_NAME}` lies in the pack, but `held_out` is not in the manifest, so it reserves nothing"
+    fix = f"add `held_out: {CANONICAL_NAME}`, or remove the file"
+    return [shape.problem((), message, fix, code="held_out_not_declared")]
 
 
 def _manifest_warnings(

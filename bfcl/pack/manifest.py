@@ -7,29 +7,12 @@ from dataclasses import dataclass, replace
 
 from bfcl.canonical import Json
 from bfcl.errors import Problem, did_you_mean
-from bfcl.located import Document, canonical_word
+from bfcl.located import Document
+from bfcl.pack.conform import conforms
 from bfcl.pack.model import Confirmation, Manifest
-from bfcl.pack.shape import Shape, path_component_fault
+from bfcl.pack.schema_check import fields
+from bfcl.pack.shape import Shape
 from bfcl.records.ids import TEXT_MILESTONES
-
-PATH_KEYS = ("tools", "templates", "assertions", "validation_cases", "backend", "endpoint", "fixtures")
-KEYS = (
-    "pack_id",
-    "version",
-    "paths",
-    "description",
-    "languages",
-    "default_language",
-    "clock",
-    "primary_keys",
-    "absent_ids",
-    "system_prompt",
-    "system_prompt_path",
-    "assistant_turn_templates",
-    "confirmation",
-    "surface_guards",
-    "held_out",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +30,18 @@ class Declared:
 
 def read_manifest(document: Document) -> Declared:
     """Read every key, collecting `manifest_invalid` problems and warnings; fields at fault hold their default."""
-    shape = Shape(document, "manifest_invalid")
+    noted = Shape(document, "manifest_invalid")
+    conforms("manifest", document.value, noted)
+    # The schema file has judged every field; from here on the rest of a manifest with a fault is read all the same.
+    shape = Shape(document, "")
     root = document.value if isinstance(document.value, dict) else {}
-    if not isinstance(document.value, dict):
-        shape.misfit(document.value, (), "a mapping with `pack_id` and `version`")
-    warnings = _unknown_keys(root, shape)
+    warnings = _warnings(root, noted)
     paths = _paths(root, shape)
-    version = _version(root, shape, warnings)
-    languages, default_language = _languages(root, shape)
+    languages, default_language = _languages(root, shape, noted)
     guards = shape.mapping(root.get("surface_guards"), ("surface_guards",))
-    shape.closed(guards, ("surface_guards",), ("tool_names_exempt",))
     manifest = Manifest(
-        pack_id=_pack_id(root, shape) if root else "",
-        version=version,
+        pack_id=_scalar(root, "pack_id"),
+        version=_scalar(root, "version"),
         languages=languages,
         default_language=default_language,
         clock=shape.text(root.get("clock"), ("clock",)),
@@ -75,14 +57,15 @@ def read_manifest(document: Document) -> Declared:
     )
     description = shape.text(root.get("description"), ("description",), blank=True)
     prompt_path = shape.text(root.get("system_prompt_path"), ("system_prompt_path",))
-    extras = {key: value for key, value in root.items() if key not in KEYS}
+    known = fields("manifest")
+    extras = {key: value for key, value in root.items() if key not in known}
     rest = {"paths": paths, "description": description, "system_prompt_path": prompt_path}
     return Declared(
         manifest=_with_values(manifest, {**extras, **rest}),
         paths=paths,
         system_prompt_path=prompt_path,
         held_out=shape.text(root.get("held_out"), ("held_out",)),
-        problems=tuple(shape.problems),
+        problems=tuple(noted.problems),
         warnings=tuple(warnings),
     )
 
@@ -118,83 +101,53 @@ def _with_values(manifest: Manifest, others: Mapping[str, Json]) -> Manifest:
     return replace(manifest, values=values)
 
 
-def _unknown_keys(root: Mapping[str, Json], shape: Shape) -> list[Problem]:
-    return [
+def _warnings(root: Mapping[str, Json], shape: Shape) -> list[Problem]:
+    known = fields("manifest")
+    found = [
         shape.problem(
             (key,),
             f"unknown key `{key}` is kept as the pack's own metadata and has no effect",
-            did_you_mean(key, KEYS) or f"name it `x-{key}` to mark it as yours",
+            did_you_mean(key, known) or f"name it `x-{key}` to mark it as yours",
             code="unknown_manifest_key",
         )
         for key in root
-        if key not in KEYS and not key.startswith("x-")
+        if key not in known and not key.startswith("x-")
     ]
-
-
-def _scalar(root: Mapping[str, Json], shape: Shape, key: str) -> Json:
-    """A text or number; None after noting what is wrong."""
-    value = root.get(key)
-    if value is None:
-        shape.missing(root, (), key)
-        return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
-        shape.misfit(value, (key,), "non-empty text")
-        return None
-    return value
-
-
-def _pack_id(root: Mapping[str, Json], shape: Shape) -> str:
-    value = _scalar(root, shape, "pack_id")
-    if value is None:
-        return ""
-    pack_id = str(value).strip()
-    fault = path_component_fault(pack_id)
-    if fault:
-        message = f"`pack_id` is {canonical_word(pack_id)}, but {fault}; task ids carry it as a path component"
-        shape.refuse(("pack_id",), message, "use letters, digits, `_` and `-`")
-    return pack_id
-
-
-def _version(root: Mapping[str, Json], shape: Shape, warnings: list[Problem]) -> str:
-    if not root:
-        return ""
-    value = _scalar(root, shape, "version")
-    if isinstance(value, float):
-        message = f"`version` is an unquoted number and becomes {str(value)!r}, which may not be what was written"
-        warnings.append(shape.problem(("version",), message, f'write `version: "{value}"`', code="unquoted_version"))
-    return "" if value is None else str(value).strip()
-
-
-def _paths(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
-    block = shape.mapping(root.get("paths"), ("paths",))
-    found: dict[str, str] = {}
-    for key, value in block.items():
-        if key == "held_out":
-            shape.refuse(("paths", key), "`paths.held_out` is not a path key", "use the top-level key `held_out`")
-        elif key not in PATH_KEYS:
-            fix = did_you_mean(key, PATH_KEYS) or f"use one of {', '.join(PATH_KEYS)}"
-            shape.refuse(("paths", key), f"unknown key `{key}` in `paths`", fix)
-        else:
-            text = shape.text(value, ("paths", key))
-            if text is not None:
-                found[key] = text
+    version = root.get("version")
+    if isinstance(version, float):
+        message = f"`version` is an unquoted number and becomes {str(version)!r}, which may not be what was written"
+        found.append(shape.problem(("version",), message, f'write `version: "{version}"`', code="unquoted_version"))
     return found
 
 
-def _languages(root: Mapping[str, Json], shape: Shape) -> tuple[tuple[str, ...], str | None]:
+def _scalar(root: Mapping[str, Json], key: str) -> str:
+    """A text or number as text; empty where it is neither."""
+    value = root.get(key)
+    fits = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value).strip() if fits else ""
+
+
+def _paths(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for key, value in shape.mapping(root.get("paths"), ("paths",)).items():
+        text = shape.text(value, ("paths", key))
+        if text is not None and key in fields("manifest", ("properties", "paths")):
+            found[key] = text
+    return found
+
+
+def _languages(root: Mapping[str, Json], shape: Shape, noted: Shape) -> tuple[tuple[str, ...], str | None]:
     languages = shape.names(root.get("languages"), ("languages",))
     default = shape.text(root.get("default_language"), ("default_language",))
     if default is not None and languages and default not in languages:
         message = f"`default_language` is `{default}`; expected one of `languages`: {', '.join(languages)}"
-        shape.refuse(("default_language",), message, did_you_mean(default, languages) or f"add `{default}` there")
+        noted.refuse(("default_language",), message, did_you_mean(default, languages) or f"add `{default}` there")
     return languages, default
 
 
 def _primary_keys(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
     found = {}
     for name, value in shape.mapping(root.get("primary_keys"), ("primary_keys",)).items():
-        if value is None:
-            shape.misfit(value, ("primary_keys", name), "a field name")
         key = shape.text(value, ("primary_keys", name))
         if key is not None:
             found[name] = key
@@ -207,13 +160,8 @@ def _absent_ids(root: Mapping[str, Json], shape: Shape) -> Mapping[str, tuple[Js
         if isinstance(value, str):  # One id may stand without its list: generation.md §3.1.
             found[name] = (value,)
             continue
-        ids: list[Json] = []
-        for index, one in enumerate(shape.items(value, ("absent_ids", name))):
-            if isinstance(one, str | int | float):
-                ids.append(one)
-            else:
-                shape.misfit(one, ("absent_ids", name, index), "text or a number")
-        found[name] = tuple(ids)
+        ids = shape.items(value, ("absent_ids", name))
+        found[name] = tuple(one for one in ids if isinstance(one, str | int | float))
     return found
 
 
@@ -224,7 +172,6 @@ def _inline_prompt(root: Mapping[str, Json], shape: Shape) -> str | None:
 
 def _confirmation(root: Mapping[str, Json], shape: Shape) -> Confirmation:
     block = shape.mapping(root.get("confirmation"), ("confirmation",))
-    shape.closed(block, ("confirmation",), ("parameter", "status_field", "pending_status"))
     defaults = Confirmation()
     return Confirmation(
         parameter=shape.text(block.get("parameter"), ("confirmation", "parameter")) or defaults.parameter,

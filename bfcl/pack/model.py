@@ -15,7 +15,17 @@ from bfcl.records.template import Template, Texts
 from bfcl.records.tool import Tool
 
 Role = Literal[
-    "manifest", "tools", "templates", "assertions", "validation_cases", "backend", "fixtures", "system_prompt"
+    "manifest",
+    "tools",
+    "templates",
+    "assertions",
+    "validation_cases",
+    "backend",
+    "fixtures",
+    "system_prompt",
+    "held_out",
+    "endpoint",
+    "ca_bundle",
 ]
 
 
@@ -71,6 +81,34 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """`held_out.yaml`, normalised: what generation must never bind. Rule: pack.md §8."""
+
+    version: str
+    fixtures: Mapping[str, tuple[str | int, ...]]
+    """Collection to the primary ids reserved of it, as the rows carry them; ordered by their text."""
+    templates: tuple[str, ...]
+    """Sorted template ids."""
+    fixtures_in_backend_state: bool
+    """Whether the oracle still sees the reserved rows."""
+    seed: int
+    source: str
+    """Logical path of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """`endpoint_config.yaml`: a service that answers in place of a backend."""
+
+    base_url: str
+    """Without a trailing slash."""
+    attestation_digest: str | None
+    """The pin of its conformance attestation; None where nobody has attested it."""
+    ca_bundle_path: str | None
+    """As written: relative to the directory of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
     """A loaded pack. `fixtures` is the whole `fixtures.json` object (empty where there is none)."""
 
@@ -89,6 +127,10 @@ class Pack:
     documents: Mapping[Role, Document] = field(repr=False)
     """Parsed sources of the data files, for locating a value's line."""
     warnings: tuple[Problem, ...] = ()
+    held_out: HeldOut | None = None
+    """The held-out policy; None without one."""
+    endpoint: Endpoint | None = None
+    """The service that is the oracle; None for a pack with a backend."""
 
     def tool(self, name: str) -> Tool | None:
         """The catalog entry called `name`."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bfcl.canonical import Json, readable_json
 from bfcl.errors import PackError
 from bfcl.pack.fixtures import collection_rows, primary_key
+from bfcl.pack.held_out import policy_json
 from bfcl.pack.model import Case, Pack
 from bfcl.pack.slots import parse_source
 from bfcl.pack.templates import template_json
@@ -17,7 +18,7 @@ def normalised(pack: Pack) -> Mapping[str, bytes]:
 
     The `.yaml` files hold JSON, which is YAML in its flow style: every YAML reader types their scalars alike.
     """
-    return {
+    copies = {
         "pack_manifest.json": readable_json(pack.manifest.values),
         "pack_paths.json": readable_json(
             {role: {"path": file.logical, "origin": file.origin} for role, file in pack.files.items()}
@@ -28,10 +29,16 @@ def normalised(pack: Pack) -> Mapping[str, bytes]:
         "task_templates_normalized.yaml": readable_json([template_json(one) for one in pack.templates]),
         "validation_cases_normalized.yaml": readable_json([_case(case) for case in pack.cases]),
     }
+    if pack.held_out is not None:
+        copies["held_out_normalized.json"] = readable_json(policy_json(pack.held_out))
+    return copies
 
 
 def primary_keys(pack: Pack) -> dict[str, str]:
-    """The primary key of each collection that a `fixture:` source names; one at fault (see check 2) is left out."""
+    """The primary key of each collection that a `fixture:` source or a reservation names.
+
+    One at fault is left out: see check 2.
+    """
     found = {}
     for name in sorted(_used_collections(pack)):
         rows = collection_rows(pack.fixtures, name)
@@ -49,7 +56,7 @@ def _used_collections(pack: Pack) -> set[str]:
     for template in pack.templates:
         for turn in template.user_simulator_turns:
             texts |= {update.source for update in turn.slot_updates}
-    used = set()
+    used = set(pack.held_out.fixtures) if pack.held_out is not None else set()
     for text in texts:
         try:
             source = parse_source(text)

@@ -34,12 +34,12 @@ class Shape:
         self._prefix: Pointer = ()
         self._label = ""
 
-    def inside(self, prefix: Pointer, label: str) -> Shape:
+    def inside(self, prefix: Pointer, label: str = "") -> Shape:
         """A view whose pointers start at `prefix` and whose messages start with `label`; problems are shared."""
         view = Shape(self._document, self._code, path=self._path)
         view.problems = self.problems
         view._prefix = self._prefix + prefix
-        view._label = f"{label}: "
+        view._label = f"{label}: " if label else ""
         return view
 
     def problem(self, pointer: Pointer, message: str, fix: str | None = None, *, code: str | None = None) -> Problem:
@@ -115,23 +115,6 @@ class Shape:
         name = dotted((*pointer, key))
         self.refuse((*pointer, key) if key in holder else pointer, f"`{name}` is required", f"add `{key}`")
 
-    def flag(self, value: Json, pointer: Pointer) -> bool | None:
-        """`true` or `false`; absent is None."""
-        if value is None or isinstance(value, bool):
-            return value
-        self.misfit(value, pointer, "true or false")
-        return None
-
-    def whole(self, value: Json, pointer: Pointer, *, least: int | None = None) -> int | None:
-        """An integer (no boolean, no float) of at least `least`; absent is None."""
-        if value is None:
-            return None
-        fits = isinstance(value, int) and not isinstance(value, bool)
-        if fits and (least is None or value >= least):  # type: ignore[operator]
-            return value  # type: ignore[return-value]
-        self.misfit(value, pointer, "an integer" if least is None else f"an integer of at least {least}")
-        return None
-
     def texts(self, value: Json, pointer: Pointer) -> Texts:
         """Language code to text; absent is empty. Blank text passes: rendering refuses an empty turn."""
         found: dict[str, str] = {}
@@ -143,15 +126,6 @@ class Shape:
             else:
                 self.misfit(content, (*pointer, language), "text")
         return found
-
-    def required_texts(self, holder: Mapping[str, Json], pointer: Pointer, key: str) -> Texts:
-        """Texts under `key` in at least one language."""
-        value = holder.get(key)
-        if value is None:
-            self.missing(holder, pointer, key)
-        elif value == {}:
-            self.misfit(value, (*pointer, key), "text in at least one language")
-        return self.texts(value, (*pointer, key))
 
     def typed_texts(self, value: Json, pointer: Pointer, types: Collection[str]) -> Mapping[str, Texts]:
         """Milestone type to language to text, types limited to `types`."""

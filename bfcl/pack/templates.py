@@ -10,160 +10,100 @@ from typing import Any
 
 from bfcl.canonical import Json
 from bfcl.errors import Problem
-from bfcl.located import Document, canonical_word
+from bfcl.located import Document
+from bfcl.pack.conform import Label, conforms, entries_that_conform
 from bfcl.pack.conversation import read_milestones, read_simulator_turns
-from bfcl.pack.placeholders import is_identifier
-from bfcl.pack.shape import Pointer, Shape, path_component_fault
-from bfcl.records.ids import TEXT_MILESTONES, TemplateId
+from bfcl.pack.shape import Shape
+from bfcl.records.ids import TemplateId
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
 
-_FIELDS = (
-    "template_id",
-    "intent",
-    "category",
-    "difficulty",
-    "turn_policy",
-    "mutates",
-    "call_order",
-    "call_order_prefix",
-    "required_tools",
-    "tools_present",
-    "slots",
-    "success_assertions",
-    "user_turn_templates",
-    "assistant_milestones",
-    "user_simulator_turns",
-    "assistant_turn_templates",
-    "paraphrase",
-    "edge_signatures",
-)
-_SLOT_FIELDS = ("source", "filter", "visible_in_first_turn", "label")
-_PARAPHRASE_FIELDS = ("allowed", "max_variants", "must_preserve", "must_omit", "must_not_mention")
+_LABEL = Label("template", "template_id")
 
 
 def load_templates(document: Document, tools: Sequence[Tool], shown: str) -> tuple[tuple[Template, ...], list[Problem]]:
     """Templates in file order and every `task_templates_invalid` problem; `shown` is the path that problems name.
 
-    A template with a problem is left out. What a check refuses (unknown policy or tool, bad source, missing
-    visibility flag) loads.
+    A template at fault is left out. What a check refuses (unknown policy or tool, bad source, missing visibility flag)
+    loads. `tools` fills the default of `tools_present`.
     """
     shape = Shape(document, "task_templates_invalid", path=shown)
     if not isinstance(document.value, list):
-        shape.misfit(document.value, (), "a list of templates")
+        conforms("task_templates", document.value, shape)
         return (), shape.problems
     catalog = tuple(tool.name for tool in tools)
     first: dict[str, int] = {}
     templates = []
-    for index, entry in enumerate(document.value):
-        before = len(shape.problems)
-        template = _template(entry, index, shape, catalog)
-        if template is None:
+    for index, value, fits in entries_that_conform("task_templates", shape, document.value, _LABEL):
+        template_id = value.get("template_id")
+        if not isinstance(template_id, str) or not template_id.strip():
             continue
-        earlier = first.setdefault(template.template_id, index)
+        earlier = first.setdefault(template_id, index)
         if earlier != index:
-            message = f"template {index}: `template_id` `{template.template_id}` is taken by template {earlier}"
+            message = f"template {index}: `template_id` `{template_id}` is taken by template {earlier}"
             shape.refuse((index, "template_id"), message, "give each template its own id")
-        if len(shape.problems) == before:
-            templates.append(template)
+        elif fits:
+            templates.append(_template(value, catalog))
     return tuple(templates), shape.problems
 
 
-def _template(entry: Json, index: int, outer: Shape, catalog: tuple[str, ...]) -> Template | None:
-    if not isinstance(entry, dict):
-        outer.misfit(entry, (index,), "a mapping with `template_id`")
-        return None
-    given = entry.get("template_id")
-    label = f"template `{given}`" if isinstance(given, str) and given.strip() else f"template {index}"
-    shape = outer.inside((index,), label)
-    shape.closed(entry, (), _FIELDS)
-    template_id = _template_id(entry, shape)
-    milestones = read_milestones(entry, shape)
-    called = tuple(dict.fromkeys(one.tool for one in milestones if one.tool))
+def _template(entry: Mapping[str, Any], catalog: tuple[str, ...]) -> Template:
+    """The template behind an entry that conforms to its schema."""
+    milestones = read_milestones(entry)
     required = entry.get("required_tools")
+    called = dict.fromkeys(one.tool for one in milestones if one.tool)
+    call_order = entry.get("call_order")
     return Template(
-        template_id=TemplateId(template_id),
-        intent=shape.text(entry.get("intent"), ("intent",)),
-        category=shape.text(entry.get("category"), ("category",)) or template_id,
-        difficulty=shape.text(entry.get("difficulty"), ("difficulty",)),
-        turn_policy=shape.text(entry.get("turn_policy"), ("turn_policy",), blank=True) or "",
-        mutates=bool(shape.flag(entry.get("mutates"), ("mutates",))),
-        call_order=_call_order(entry, shape),
-        call_order_prefix=shape.whole(entry.get("call_order_prefix"), ("call_order_prefix",)),
-        required_tools=called if required is None else shape.names(required, ("required_tools",)),
-        tools_present=_tools_present(entry, shape, catalog),
-        slots=_slots(entry, shape),
-        success_assertions=shape.names(entry.get("success_assertions"), ("success_assertions",)),
-        user_turn_templates=shape.required_texts(entry, (), "user_turn_templates"),
+        template_id=TemplateId(entry["template_id"]),
+        intent=entry.get("intent"),
+        category=entry.get("category") or entry["template_id"],
+        difficulty=entry.get("difficulty"),
+        turn_policy=entry.get("turn_policy") or "",
+        mutates=bool(entry.get("mutates")),
+        call_order="strict" if call_order is None else call_order,
+        call_order_prefix=entry.get("call_order_prefix"),
+        required_tools=tuple(called if required is None else required),
+        tools_present=_tools_present(entry, catalog),
+        slots={name: _declared_slot(name, value) for name, value in entry["slots"].items()},
+        success_assertions=tuple(entry.get("success_assertions") or ()),
+        user_turn_templates=entry["user_turn_templates"],
         assistant_milestones=milestones,
-        user_simulator_turns=read_simulator_turns(entry, shape),
-        assistant_turn_templates=shape.typed_texts(
-            entry.get("assistant_turn_templates"), ("assistant_turn_templates",), TEXT_MILESTONES
-        ),
-        paraphrase=_paraphrase(entry, shape),
-        edge_signatures=shape.names(entry.get("edge_signatures"), ("edge_signatures",)),
+        user_simulator_turns=read_simulator_turns(entry),
+        assistant_turn_templates={
+            kind: texts or {} for kind, texts in (entry.get("assistant_turn_templates") or {}).items()
+        },
+        paraphrase=_paraphrase(entry.get("paraphrase") or {}),
+        edge_signatures=tuple(entry.get("edge_signatures") or ()),
     )
 
 
-def _template_id(entry: Mapping[str, Json], shape: Shape) -> str:
-    template_id = shape.required_text(entry, (), "template_id")
-    fault = path_component_fault(template_id)
-    if fault:
-        message = f"`template_id` is {canonical_word(template_id)}, but {fault}; task ids carry it as a path component"
-        shape.refuse(("template_id",), message, "use letters, digits, `_` and `-`")
-    return template_id
-
-
-def _call_order(entry: Mapping[str, Json], shape: Shape) -> str:
-    if entry.get("call_order") is None:
-        return "strict"
-    return shape.text(entry["call_order"], ("call_order",), blank=True) or ""
-
-
-def _tools_present(entry: Mapping[str, Json], shape: Shape, catalog: tuple[str, ...]) -> tuple[str, ...]:
+def _tools_present(entry: Mapping[str, Any], catalog: tuple[str, ...]) -> tuple[str, ...]:
     """Catalog order; names the catalog lacks stay at the end, for check 1 to refuse."""
     if entry.get("tools_present") is None:
         return catalog
-    listed = shape.names(entry["tools_present"], ("tools_present",))
+    listed = entry["tools_present"]
     known = set(catalog)
     chosen = set(listed)
     return (*(name for name in catalog if name in chosen), *(name for name in listed if name not in known))
 
 
-def _slots(entry: Mapping[str, Json], shape: Shape) -> Mapping[str, Slot]:
-    if entry.get("slots") is None:
-        shape.missing(entry, (), "slots")
-        return {}
-    found = {}
-    for name, value in shape.mapping(entry["slots"], ("slots",)).items():
-        pointer: Pointer = ("slots", name)
-        if not is_identifier(name):
-            message = f"slot name {canonical_word(name)} is not an identifier, so no placeholder could name it"
-            shape.refuse(pointer, message, "use letters, digits and `_`, not starting with a digit")
-        if not isinstance(value, dict):
-            shape.misfit(value, pointer, "a mapping with `source`")
-            continue
-        shape.closed(value, pointer, _SLOT_FIELDS)
-        found[name] = Slot(
-            name=name,
-            source=shape.required_text(value, pointer, "source"),
-            filter=shape.text(value.get("filter"), (*pointer, "filter")),
-            visible_in_first_turn=shape.flag(value.get("visible_in_first_turn"), (*pointer, "visible_in_first_turn")),
-            label=shape.texts(value.get("label"), (*pointer, "label")),
-        )
-    return found
+def _declared_slot(name: str, value: Mapping[str, Any]) -> Slot:
+    return Slot(
+        name=name,
+        source=value["source"],
+        filter=value.get("filter"),
+        visible_in_first_turn=value.get("visible_in_first_turn"),
+        label=value.get("label") or {},
+    )
 
 
-def _paraphrase(entry: Mapping[str, Json], shape: Shape) -> Paraphrase:
-    pointer: Pointer = ("paraphrase",)
-    value = shape.mapping(entry.get("paraphrase"), pointer)
-    shape.closed(value, pointer, _PARAPHRASE_FIELDS)
+def _paraphrase(value: Mapping[str, Any]) -> Paraphrase:
     return Paraphrase(
-        allowed=bool(shape.flag(value.get("allowed"), (*pointer, "allowed"))),
-        max_variants=shape.whole(value.get("max_variants"), (*pointer, "max_variants"), least=0),
-        must_preserve=shape.names(value.get("must_preserve"), (*pointer, "must_preserve")),
-        must_omit=shape.names(value.get("must_omit"), (*pointer, "must_omit")),
-        must_not_mention=shape.names(value.get("must_not_mention"), (*pointer, "must_not_mention")),
+        allowed=bool(value.get("allowed")),
+        max_variants=value.get("max_variants"),
+        must_preserve=tuple(value.get("must_preserve") or ()),
+        must_omit=tuple(value.get("must_omit") or ()),
+        must_not_mention=tuple(value.get("must_not_mention") or ()),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bfcl.canonical import Json
 from bfcl.records.ids import TaskId, TemplateId, Tier
@@ -116,6 +116,15 @@ class Finding:
             "detail": self.detail,
         }
 
+    def kept_json(self) -> dict[str, Json]:
+        """Everything, the fix included: `from_json` is the inverse."""
+        return {**self.to_json(), "fix": self.fix}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Finding:
+        """The finding that `kept_json` wrote."""
+        return cls(**value)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
@@ -127,6 +136,23 @@ class CheckResult:
     skipped_because: str | None = None
     failures: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
+
+    def kept_json(self) -> dict[str, Json]:
+        """Everything, fixes included: `from_json` is the inverse."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": self.status,
+            "skipped_because": self.skipped_because,
+            "failures": [finding.kept_json() for finding in self.failures],
+            "warnings": [finding.kept_json() for finding in self.warnings],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CheckResult:
+        """The result that `kept_json` wrote."""
+        findings = {name: tuple(map(Finding.from_json, value[name])) for name in ("failures", "warnings")}
+        return cls(**{**value, **findings})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.errors import BfclError, Problem, ReleaseError, raise_all
 from bfcl.located import Document, parse_json
-from bfcl.stages.artifacts import ARTIFACT_FILES, MANIFEST_FILE, SCHEMA_VERSION
+from bfcl.stages.artifacts import ARTIFACT_FILES, HELD_OUT_ARTIFACTS, MANIFEST_FILE, SCHEMA_VERSION
 from bfcl.tables.benchmark import BenchmarkRow, read_rows
 
 TableName = Literal["raw", "published"]
@@ -82,6 +82,8 @@ class Release:
     published: PublishedTable
     artifacts: Mapping[str, Digest]
     """Artifact name to content hash, names of `ARTIFACT_FILES`."""
+    held_out: Mapping[str, Json]
+    """The manifest's block of that name; its `evaluated` says whether the pack had a policy."""
 
     def path(self, table: TableName) -> Path:
         """Where a table lies."""
@@ -135,10 +137,14 @@ class _Reader:
         publication = self._object(manifest["publication"], ("publication",))
         if publication.get("verified") is not True:
             self._fault(("publication", "verified"), "is not true")
-        artifacts = self._artifacts(self._object(manifest["artifacts"], ("artifacts",)))
+        held_out = self._object(manifest["held_out"], ("held_out",))
+        evaluated = self._typed(held_out, ("held_out", "evaluated"), bool)
+        artifacts = self._artifacts(self._object(manifest["artifacts"], ("artifacts",)), evaluated is True)
         raw, published = (self._table(publication, name, artifacts) for name in TABLE_ARTIFACTS)
         raise_all(ReleaseError, self._problems)
-        return Release(run_dir=run_dir, manifest=manifest, raw=raw, published=published, artifacts=artifacts)
+        return Release(
+            run_dir=run_dir, manifest=manifest, raw=raw, published=published, artifacts=artifacts, held_out=held_out
+        )
 
     def _table(
         self, publication: Mapping[str, Json], name: TableName, artifacts: Mapping[str, Digest]
@@ -160,10 +166,12 @@ class _Reader:
             file=wanted, rows=rows if isinstance(rows, int) else 0, content_hash=content_hash, rows_digest=digest
         )
 
-    def _artifacts(self, entries: Mapping[str, Json]) -> Mapping[str, Digest]:
+    def _artifacts(self, entries: Mapping[str, Json], evaluated: bool) -> Mapping[str, Digest]:
         for name in ARTIFACT_FILES:
-            if name not in entries:
+            if name not in entries and (evaluated or name not in HELD_OUT_ARTIFACTS):
                 self._fault(("artifacts", name), "is missing")
+            if name in entries and name in HELD_OUT_ARTIFACTS and not evaluated:
+                self._fault(("artifacts", name), "speaks of a held-out policy, held_out.evaluated of none")
         hashes = {}
         for name, entry in entries.items():
             if name not in ARTIFACT_FILES:

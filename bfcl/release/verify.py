@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bfcl.digest import sha256_file
 from bfcl.errors import Problem, ReleaseError, raise_all
+from bfcl.release.held_out import held_out_problems
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
 from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.tables.benchmark import Comparison, compare_selection, encode_row, schema_problem
@@ -51,7 +52,7 @@ def verify_release(run_dir: Path) -> Release:
 
     Raises: ReleaseError with every problem found on the deepest level reached: files, then schemas, then rows. Codes:
     those of `open_release` and `verify_files`, `release_schema_mismatch`, `release_rows_mismatch`,
-    `release_payload_unreadable`.
+    `release_held_out_mismatch`, `release_payload_unreadable`.
     """
     release = open_release(run_dir)
     raise_all(ReleaseError, verify_files(release))
@@ -64,6 +65,7 @@ def verify_release(run_dir: Path) -> Release:
         seen = rows_digest(map(encode_row, release.rows(name)))
         if seen != claimed:
             problems.append(_mismatch(release, name, f"rows digest is {seen}, the manifest says {claimed}"))
+    problems += held_out_problems(release)
     raise_all(ReleaseError, problems)
     return release
 

@@ -22,6 +22,8 @@ class Stage:
     sharded: bool
     summary: str
     """What `doit list` says of it."""
+    under_policy: tuple[str, ...] = ()
+    """Further artifacts it leaves where the pack has a held-out policy."""
 
 
 STAGES: Final = (
@@ -40,6 +42,7 @@ STAGES: Final = (
         writes=("task_instances.parquet",),
         sharded=True,
         summary="bind every template's slots to tasks",
+        under_policy=("held_out_bindings.json",),
     ),
     Stage(
         name="state_machine",
@@ -88,6 +91,7 @@ STAGES: Final = (
         writes=(),
         sharded=False,
         summary="assemble and verify the rows to publish",
+        under_policy=("held_out_scan.json",),
     ),
 )
 

@@ -31,6 +31,12 @@ NORMALISED: Final = (
 )
 """What `prepare` leaves in `stage_cache/` beside the report; a test holds it against `pack.normalise`."""
 
+NORMALISED_UNDER_POLICY: Final = ("held_out_normalized.json",)
+"""What it leaves besides where the pack has a held-out policy."""
+
+UNDER_POLICY: Final = (*NORMALISED_UNDER_POLICY, *(name for stage in STAGES for name in stage.under_policy))
+"""Every file of `stage_cache/` that only a run with a held-out policy has."""
+
 STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
     "tools_internal": "stage_cache/tools_normalized_internal.json",
     "tools_model_facing": "stage_cache/tools_normalized.json",
@@ -40,11 +46,22 @@ STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
     "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",
     **{PurePosixPath(name).stem: f"stage_cache/{name}" for stage in STAGES for name in stage.writes},
 }
-"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave."""
+"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave in every run."""
+
+HELD_OUT_ARTIFACTS: Final[Mapping[str, str]] = {
+    PurePosixPath(name).stem: f"stage_cache/{name}" for name in UNDER_POLICY
+}
+"""The same for what they leave besides under a held-out policy."""
 
 ARTIFACT_FILES: Final[Mapping[str, str]] = {
     **STAGE_ARTIFACTS,
+    **HELD_OUT_ARTIFACTS,
     "benchmark_raw_parquet": RAW_FILE,
     "benchmark_parquet": PUBLISHED_FILE,
 }
-"""The same with the two published tables: every name a manifest may carry."""
+"""All of these with the two published tables: every name a manifest may carry."""
+
+
+def stage_artifacts(under_policy: bool) -> Mapping[str, str]:
+    """What the stages of a run leave, with or without a held-out policy."""
+    return {**STAGE_ARTIFACTS, **HELD_OUT_ARTIFACTS} if under_policy else STAGE_ARTIFACTS

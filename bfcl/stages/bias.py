@@ -14,10 +14,13 @@ from bfcl.records.ids import TURN_POLICIES
 _NUMBERS = range(1, 17)
 
 
-def bias_applicability(policies: Mapping[str, int], with_distractor: int) -> dict[str, Json]:
+def bias_applicability(
+    policies: Mapping[str, int], with_distractor: int, reserved: int | None = None
+) -> dict[str, Json]:
     """`B1`..`B16`, `B3.<policy>` and `B3.distractor_present`, each `{status, reason}`.
 
-    `policies` counts published rows by turn policy, `with_distractor` those that show a tool they do not require.
+    `policies` counts published rows by turn policy, `with_distractor` those that show a tool they do not require;
+    `reserved` counts the rows and templates that a held-out policy reserves, None without a policy.
     """
     published = sum(policies.values())
     covered = sum(policies.get(policy, 0) > 0 for policy in TURN_POLICIES)
@@ -25,7 +28,11 @@ def bias_applicability(policies: Mapping[str, int], with_distractor: int) -> dic
         f"B{number}": _na(f"no measure is defined under B{number}, so nothing was examined") for number in _NUMBERS
     }
     entries["B3"] = _judged(covered, f"{covered} of {len(TURN_POLICIES)} turn policies have published rows")
-    entries["B7"] = _na("no held-out policy, so nothing was reserved or scanned")
+    entries["B7"] = (
+        _na("no held-out policy, so nothing was reserved or scanned")
+        if reserved is None
+        else _judged(reserved, f"the held-out policy reserves {reserved} rows and templates; every raw row was scanned")
+    )
     for policy in TURN_POLICIES:
         count = policies.get(policy, 0)
         entries[f"B3.{policy}"] = _judged(count, f"{count} of {published} published rows have this turn policy")

@@ -6,15 +6,17 @@ Check 2 and expansion ask the same functions, so what was checked is what binds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.errors import BfclError, Problem, did_you_mean
 from bfcl.pack.filters import parse_filter
 from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
+from bfcl.pack.held_out import fixture_ref, reserved_refs
 from bfcl.pack.json_pointer import pointer_parts
-from bfcl.pack.model import Manifest
+from bfcl.pack.model import Manifest, Pack
 from bfcl.pack.slots import SlotSource, parse_source
 from bfcl.records.template import Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
@@ -26,24 +28,39 @@ Rows: TypeAlias = Sequence[Mapping[str, Json]]
 RESERVED_NAME = "slot_name"
 """Surfaces use `{slot_name}` for the label of the asked slot."""
 
+STARVED: Final = "held_out_binding_starved"
+_SHOWN_CAUSES: Final = 20
+
 
 class Resolved(NamedTuple):
     """What a source offers, or why it offers nothing. Problems carry no field yet."""
 
     candidates: Candidates
     problems: tuple[Problem, ...]
+    blocked: tuple[str, ...] = ()
+    """References of matching rows that are reserved and so no candidates, in file order."""
 
 
 _NOTHING = Candidates(())
 
 
 class Sources:
-    """Everything slots can draw from: catalog, fixtures, absent ids. Built once a run; answers are kept."""
+    """Everything slots can draw from: catalog, fixtures, absent ids. Built once a run; answers are kept.
 
-    def __init__(self, tools: Sequence[Tool], fixtures: Mapping[str, Json], manifest: Manifest) -> None:
+    Rows whose reference is in `reserved` are removed while candidates are collected.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        fixtures: Mapping[str, Json],
+        manifest: Manifest,
+        reserved: frozenset[str] = frozenset(),
+    ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._fixtures = fixtures
         self._manifest = manifest
+        self._reserved = reserved
         self._resolved: dict[tuple[str, str | None], Resolved] = {}
         self._keyed: dict[str, tuple[list[str], tuple[Problem, ...]]] = {}
         self.last_pool = LastPool()
@@ -77,7 +94,7 @@ class Sources:
                 resolved = Resolved(Candidates(parsed.integers()), ())
             case "literal":
                 resolved = Resolved(Candidates(parsed.values), ())
-        return Resolved(resolved.candidates, (*problems, *resolved.problems))
+        return resolved._replace(problems=(*problems, *resolved.problems))
 
     def _fixture(self, source: SlotSource, filter_text: str | None) -> Resolved:
         collection, field = source.collection or "", source.field or ""
@@ -111,7 +128,11 @@ class Sources:
             under = f" under filter `{filter_text}`" if filter_text is not None else ""
             message = f"no row of `{collection}` offers a value of `{field}`{under}; expected at least one"
             return _refused(_bare("filter_matches_zero", message))
-        return Resolved(Candidates([rows[index][field] for index in kept], [ids[index] for index in kept]), ())
+        free = [index for index in kept if ids[index] not in self._reserved]
+        blocked = tuple(ids[index] for index in kept if ids[index] in self._reserved)
+        if not free:
+            return _all_reserved(source, filter_text, blocked)
+        return Resolved(Candidates([rows[index][field] for index in free], [ids[index] for index in free]), (), blocked)
 
     def _ids(self, collection: str, rows: Rows) -> tuple[list[str], tuple[Problem, ...]]:
         """Each row's fixture reference, or why the rows have no primary key."""
@@ -119,7 +140,7 @@ class Sources:
         if found is None:
             try:
                 key = primary_key(collection, rows, self._manifest) if rows else ""
-                found = [canonical_text([collection, str(row[key])]) for row in rows], ()
+                found = [_reference(collection, row[key]) for row in rows], ()
             except BfclError as error:
                 found = [], _summed(error.problems)
             self._keyed[collection] = found
@@ -155,6 +176,18 @@ class Sources:
         except BfclError as error:
             return Resolved(Candidates(values), _summed(error.problems))
         return Resolved(Candidates(values), tuple(absent_id_problems(collection, rows, key, self._manifest)))
+
+
+def sources_of(pack: Pack) -> Sources:
+    """What generation may bind: everything but the rows that the pack's held-out policy reserves."""
+    return Sources(pack.tools, pack.fixtures, pack.manifest, reserved_refs(pack.held_out))
+
+
+def sources_of_reserved(pack: Pack) -> Sources:
+    """What a reserved template is compiled with: reserved rows too, where the oracle has them. Rule: pack.md §11."""
+    if pack.held_out is not None and not pack.held_out.fixtures_in_backend_state:
+        return sources_of(pack)
+    return Sources(pack.tools, pack.fixtures, pack.manifest)
 
 
 def enum_values(tool: Tool, parameter: str) -> list[Json]:
@@ -215,9 +248,28 @@ def slot_problems(template: Template, sources: Sources) -> list[Problem]:
             problems += _placed(template, field, f"correction of slot `{update.slot}`", update, sources)
     problems += invalid
     if not problems and has_corrections(template) and not _can_change(template, sources):
-        message = "every correction repeats the value in force; expected one that differs"
+        blocked = sorted({ref for drawn in drawn_sources(template) for ref in sources.resolve(*drawn).blocked})
+        reserved = f" (reserved: {causes(f'fixture:{ref}' for ref in blocked)})" if blocked else ""
+        message = f"every correction repeats the value in force{reserved}; expected one that differs"
         problems.append(_invalid(template, "user_simulator_turns", message))
     return problems
+
+
+def drawn_sources(template: Template) -> Iterator[tuple[str, str | None]]:
+    """Source and filter of every slot, then of every correction."""
+    for slot in template.slots.values():
+        yield slot.source, slot.filter
+    for turn in template.user_simulator_turns:
+        for update in turn.slot_updates:
+            yield update.source, update.filter
+
+
+def causes(found: Iterable[str]) -> str:
+    """`template:...` and `fixture:...` as messages list them; a long list is cut."""
+    waiting = iter(found)
+    shown = list(islice(waiting, _SHOWN_CAUSES))
+    more = sum(1 for _ in waiting)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def has_corrections(template: Template) -> bool:
@@ -298,6 +350,20 @@ def _can_change(template: Template, sources: Sources) -> bool:
         any(each.distinct > 1 for each in several) or len({each.text(0) for each in several}) > 1
         for several in offered.values()
     )
+
+
+def _reference(collection: str, value: Json) -> str:
+    if not isinstance(value, str | int):
+        raise AssertionError("a primary key that is neither text nor integer")
+    return fixture_ref(collection, value)
+
+
+def _all_reserved(source: SlotSource, filter_text: str | None, blocked: tuple[str, ...]) -> Resolved:
+    under = f" under filter `{filter_text}`" if filter_text is not None else ""
+    listed = causes(f"fixture:{ref}" for ref in blocked)
+    message = f"every row of `{source.collection}` that offers `{source.field}`{under} is reserved: {listed}"
+    fix = f"release one of them, or add a row to `{source.collection}` that matches"
+    return Resolved(_NOTHING, (_bare(STARVED, message, fix),), blocked)
 
 
 def _is_scalar(value: Json) -> bool:

@@ -1,9 +1,9 @@
-"""Where do two JSON values first differ?"""
+"""Where do two JSON values differ?"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bfcl.canonical import Json, canonical_text
@@ -16,7 +16,7 @@ ABSENT = "nothing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The first place where two values part. `path` reads `a.b[2]`, empty at the root; both sides as shortened JSON."""
+    """A place where two values part. `path` reads `a.b[2]`, empty at the root; both sides as shortened JSON."""
 
     path: str
     left: str
@@ -24,44 +24,38 @@ class Difference:
 
 
 def first_difference(left: Json, right: Json) -> Difference | None:
-    """The first difference, object keys in sorted order, list elements by index; None where canonical JSON is equal.
+    """The first of `differences`; None where canonical JSON is equal."""
+    return next(differences(left, right), None)
+
+
+def differences(left: Json, right: Json, path: str = "") -> Iterator[Difference]:
+    """Every difference, object keys in sorted order, list elements by index; a list's extra elements one by one.
 
     JSON types are strict: `1`, `1.0` and `true` are three different values.
     """
-    return _differ(left, right, "")
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in sorted({*left, *right}):
+            below = _step(path, key)
+            if key not in left:
+                yield Difference(path=below, left=ABSENT, right=shortened(right[key]))
+            elif key not in right:
+                yield Difference(path=below, left=shortened(left[key]), right=ABSENT)
+            else:
+                yield from differences(left[key], right[key], below)
+    elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        for index, (one, other) in enumerate(zip(left, right, strict=False)):
+            yield from differences(one, other, f"{path}[{index}]")
+        for index in range(min(len(left), len(right)), max(len(left), len(right))):
+            shown = [shortened(side[index]) if index < len(side) else ABSENT for side in (left, right)]
+            yield Difference(path=f"{path}[{index}]", left=shown[0], right=shown[1])
+    elif canonical_text(left) != canonical_text(right):
+        yield Difference(path=path, left=shortened(left), right=shortened(right))
 
 
 def shortened(value: Json) -> str:
     """Canonical JSON of a value, at most 60 characters."""
     text = canonical_text(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def _differ(left: Json, right: Json, path: str) -> Difference | None:
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        for key in sorted({*left, *right}):
-            below = _step(path, key)
-            if key not in left:
-                return Difference(path=below, left=ABSENT, right=shortened(right[key]))
-            if key not in right:
-                return Difference(path=below, left=shortened(left[key]), right=ABSENT)
-            found = _differ(left[key], right[key], below)
-            if found is not None:
-                return found
-        return None
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        for index, (one, other) in enumerate(zip(left, right, strict=False)):
-            found = _differ(one, other, f"{path}[{index}]")
-            if found is not None:
-                return found
-        if len(left) == len(right):
-            return None
-        index = min(len(left), len(right))
-        shown = [shortened(side[index]) if index < len(side) else ABSENT for side in (left, right)]
-        return Difference(path=f"{path}[{index}]", left=shown[0], right=shown[1])
-    if canonical_text(left) == canonical_text(right):
-        return None
-    return Difference(path=path, left=shortened(left), right=shortened(right))
 
 
 def _step(path: str, key: str) -> str:

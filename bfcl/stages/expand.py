@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,11 +11,12 @@ from bfcl.canonical import Json, canonical_json, canonical_text
 from bfcl.config.model import RunConfig
 from bfcl.digest import sha256_bytes, sha256_hex
 from bfcl.errors import Problem, StageError, raise_all
-from bfcl.pack.model import Manifest
+from bfcl.pack.model import HeldOut, Manifest
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.template import Template
 from bfcl.stages.bindings import Sources, has_corrections, slot_problems
+from bfcl.stages.held_out_bindings import bindable_templates, emptied_categories, short_categories
 from bfcl.stages.pool import Key, Pool
 from bfcl.stages.state_machine import delivery_order
 
@@ -37,6 +39,48 @@ def settings_of(config: RunConfig, manifest: Manifest) -> ExpandSettings:
         pack_id=manifest.pack_id,
         pack_version=manifest.version,
     )
+
+
+class Selection(NamedTuple):
+    """What a run binds."""
+
+    templates: tuple[Template, ...]
+    """Those that may be bound, in pack order."""
+    order: list[tuple[TemplateId, int]]
+    """Every task: its template and its position in the template's pool."""
+
+
+def select(
+    templates: Sequence[Template],
+    held_out: HeldOut | None,
+    sources: Sources,
+    settings: ExpandSettings,
+    tasks_per_category: int,
+) -> Selection:
+    """Decide which tasks a run binds. `sources` hide the rows that `held_out` reserves.
+
+    Raises: StageError with every problem of every template (see `pool_size`) and, under a policy, every
+    `held_out_binding_starved`. Rule: generation.md §3.1.
+    """
+    free = bindable_templates(templates, held_out)
+    problems: list[Problem] = []
+    sizes: dict[TemplateId, int] = {}
+    for template in free:
+        try:
+            sizes[template.template_id] = pool_size(template, sources, settings)
+        except StageError as error:
+            problems += error.problems
+    order = allocate([one for one in free if one.template_id in sizes], sizes, settings.limit)
+    if held_out is not None:
+        category_of = {template.template_id: template.category for template in free}
+        bound = Counter(category_of[template_id] for template_id, _ in order)
+        # A category with a template at fault is short for that reason, which is told already.
+        for template_id in category_of.keys() - sizes.keys():
+            bound.pop(category_of[template_id], None)
+        problems += emptied_categories(templates, held_out)
+        problems += short_categories(templates, held_out, sources, bound, tasks_per_category)
+    raise_all(StageError, problems)
+    return Selection(free, order)
 
 
 def pool_size(template: Template, sources: Sources, settings: ExpandSettings) -> int:
@@ -100,7 +144,10 @@ def allocate(
 
 
 def budget_problems(templates: Sequence[Template], tasks_per_category: int) -> list[Problem]:
-    """One problem for each category with more templates than its budget has tasks. Rule: pack.md §11, check 7."""
+    """One problem for each category with more templates than its budget has tasks. Rule: pack.md §11, check 7.
+
+    `templates` are those that generation may bind: see `bindable_templates`.
+    """
     counts: dict[str, int] = {}
     for template in templates:
         counts[template.category] = counts.get(template.category, 0) + 1

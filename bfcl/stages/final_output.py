@@ -288,7 +288,7 @@ def assemble(task: Task, surface: Surface, trace: Trace, replay: ReplayVerdict, 
         "seed": task.seed,
         "paraphrase_model": surface.paraphrase_model,
         "paraphrase_model_canonical": surface.paraphrase_model_canonical,
-        # Null says that no policy was scanned for; false would claim a scan.
+        # Null says that no policy was scanned for; who scans writes what was found.
         "held_out_hit": None,
         "src": f"{task.pack_id}:{task.template_id}",
         "metadata": canonical_text(

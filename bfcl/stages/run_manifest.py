@@ -14,16 +14,17 @@ from bfcl.canonical import Json
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest
 from bfcl.pack.fingerprint import CONTRACT as FINGERPRINT_CONTRACT
-from bfcl.pack.model import Pack
+from bfcl.pack.held_out import CONTRACT_VERSION as HELD_OUT_VERSION
+from bfcl.pack.held_out import reserved_refs
+from bfcl.pack.model import HeldOut, Pack
 from bfcl.records.ids import Tier
-from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, STAGE_ARTIFACTS
+from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, stage_artifacts
 from bfcl.stages.bias import bias_applicability
 from bfcl.stages.final_output import ORDERING, SURFACE_GATE, Tally, gold_ineligibility_reasons
 from bfcl.tables.benchmark import BenchmarkInfo
 
 PUBLICATION_VERSION: Final = "1.0"
 EXPORTS_VERSION: Final = "1.0"
-HELD_OUT_VERSION: Final = "1.0"
 
 SEED_DERIVATION: Final = (
     "first 8 bytes, big-endian unsigned, of sha256 of the canonical JSON of {pack_id, pack_version, template_id, "
@@ -71,7 +72,9 @@ class ManifestInputs:
     raw: BenchmarkInfo
     published: BenchmarkInfo
     artifacts: Mapping[str, Digest]
-    """Exactly the names of `STAGE_ARTIFACTS`."""
+    """Exactly the names of `stage_artifacts`."""
+    held_out_scan: Mapping[str, Json] | None = None
+    """`held_out_scan.json`; None exactly where the pack has no held-out policy."""
     build: Mapping[str, Json]
     """`{contract, publication_key, stages}`. Rule: generation.md §9.7."""
 
@@ -126,18 +129,12 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
             "report": None,
         },
         "seeds": {"global": config.seed, "derivation": SEED_DERIVATION},
-        "held_out": {
-            "contract_version": HELD_OUT_VERSION,
-            "source": None,
-            "evaluated": False,
-            "rows_scanned": 0,
-            "rows_dropped": 0,
-        },
-        "publication": _publication(inputs.raw, inputs.published),
+        "held_out": _held_out(inputs.pack.held_out, inputs.held_out_scan),
+        "publication": _publication(inputs),
         "exports": _exports_off(inputs.published),
         "bias_targets": asdict(config.task_generation),
         "bias_applicability": bias_applicability(
-            inputs.tally.published_policies, inputs.tally.published_with_distractor
+            inputs.tally.published_policies, inputs.tally.published_with_distractor, _reserved(inputs.pack.held_out)
         ),
         "stage_counts": _stage_counts(inputs.tally),
         "surface_guard_rejections": {"by_template": inputs.tally.guard_rejections},
@@ -158,8 +155,9 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
 
 
 def _check(inputs: ManifestInputs) -> None:
-    if inputs.artifacts.keys() != STAGE_ARTIFACTS.keys():
-        odd = sorted(inputs.artifacts.keys() ^ STAGE_ARTIFACTS.keys())
+    wanted = stage_artifacts(inputs.pack.held_out is not None).keys()
+    if inputs.artifacts.keys() != wanted:
+        odd = sorted(inputs.artifacts.keys() ^ wanted)
         raise ValueError(f"artifacts differ from what the stages leave: {', '.join(odd)}")
     if (inputs.raw.rows, inputs.published.rows) != (inputs.tally.replay_passed, inputs.tally.published):
         raise ValueError(
@@ -200,7 +198,34 @@ def _role_off() -> Json:
     }
 
 
-def _publication(raw: BenchmarkInfo, published: BenchmarkInfo) -> Json:
+def _held_out(held_out: HeldOut | None, scan: Mapping[str, Json] | None) -> Json:
+    if held_out is None:
+        return {
+            "contract_version": HELD_OUT_VERSION,
+            "source": None,
+            "evaluated": False,
+            "rows_scanned": 0,
+            "rows_dropped": 0,
+        }
+    counts = scan["counts"] if scan is not None else None
+    if scan is None or not isinstance(counts, Mapping):
+        raise ValueError("a held-out policy whose rows were not scanned")
+    return {
+        "contract_version": HELD_OUT_VERSION,
+        "source": held_out.source,
+        "evaluated": True,
+        "policy": scan["policy"],
+        **{name: counts[name] for name in ("rows_scanned", "rows_hit", "rows_dropped")},
+        "stage_four": scan["stage_four"],
+    }
+
+
+def _reserved(held_out: HeldOut | None) -> int | None:
+    return None if held_out is None else len(held_out.templates) + len(reserved_refs(held_out))
+
+
+def _publication(inputs: ManifestInputs) -> Json:
+    raw, published = inputs.raw, inputs.published
     return {
         "schema_version": PUBLICATION_VERSION,
         "raw": {
@@ -217,7 +242,7 @@ def _publication(raw: BenchmarkInfo, published: BenchmarkInfo) -> Json:
             "rows_digest": published.rows_digest,
             "surface_gate": SURFACE_GATE,
             "dedup_balancing_applied": False,
-            "held_out_evaluated": False,
+            "held_out_evaluated": inputs.pack.held_out is not None,
             "ordering": ORDERING,
         },
         "restated_fields": [],

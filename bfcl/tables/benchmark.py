@@ -284,6 +284,16 @@ def column_values(path: Path, name: str) -> set[str]:
     return {value or "" for batch in _batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
 
 
+def flag_values(path: Path, name: str) -> set[bool | None]:
+    """The distinct values of a column of flags, null included, reading that column alone.
+
+    Raises: KeyError for a column that no row has, ReleaseError `release_payload_unreadable` on damaged pages.
+    """
+    if str(benchmark_schema().field(name).type) != "bool":
+        raise KeyError(name)
+    return {value for batch in _batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
+
+
 def compare_selection(raw: Path, published: Path) -> Comparison:
     """Compare every published row with the raw row of its id, all columns, at most a few batches in memory.
 

@@ -17,6 +17,7 @@ from typing import Any
 from bfcl.canonical import canonical_text
 from bfcl.errors import OracleError, Problem
 from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Episode, EpisodeResult, PlannedCall, Replayed
+from bfcl.pack.held_out import reset_fixtures
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import AssertionOutcome
 
@@ -27,7 +28,7 @@ class PlainOracle:
     """Implements `bfcl.oracle.protocol.Oracle`. `requests` counts calls of `run` and `replay`."""
 
     def __init__(self, pack: Pack, clock: str) -> None:
-        self._fixtures = canonical_text(pack.fixtures) if pack.has_fixtures else None
+        self._fixtures = canonical_text(reset_fixtures(pack)) if pack.has_fixtures else None
         self._clock = clock
         self._code = {role: _compiled(pack.files[role].path) for role in ("backend", "assertions")}  # type: ignore[index]
         self.requests = 0
@@ -82,16 +83,16 @@ class PlainOracle:
         return names, None
 
     def _play(self, episode: Episode, world: str) -> EpisodeResult:
-        result = self._played(episode, world)
-        if not episode.also or result.breakdown is not None:
-            return result
-        further = [dataclasses.replace(episode, calls=calls, also=()) for calls in episode.also]
-        return dataclasses.replace(result, also=tuple(self._played(one, world) for one in further))
-
-    def _played(self, episode: Episode, world: str) -> EpisodeResult:
         backend, broken = self._imported("backend", world)
         if backend is None:
             raise OracleError(Problem(code="backend_import_failed", message=str(broken)))
+        runs: list[EpisodeResult] = []
+        for calls in (episode.calls, *episode.also):
+            if not runs or runs[-1].breakdown is None:
+                runs.append(self._played(dataclasses.replace(episode, calls=calls, also=()), world, backend))
+        return dataclasses.replace(runs[0], also=tuple(runs[1:]))
+
+    def _played(self, episode: Episode, world: str, backend: dict[str, Any]) -> EpisodeResult:
         played = _Playing(backend, episode, self._clock)
         played.reset(None if self._fixtures is None else json.loads(self._fixtures))
         for index, call in enumerate(episode.calls):

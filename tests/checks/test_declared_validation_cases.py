@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.checks.declared_validation_cases import chained, classify, episode
-from bfcl.pack.model import Confirmation
 from tests.checks.judged import judge
-from tests.packs import Edit, append, drop, put, put_template, replace
+from tests.packs import Edit, append, drop, put, put_template, replace, text
 
 REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
     "no case is declared": (
@@ -20,6 +18,32 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "5 pack/validation_cases.yaml:1: validation_cases_empty: declares no probe; expected a "
                 "success and a refusal for every tool\n"
                 "  fix: add at least two cases for each tool"
+            ),
+            (
+                "6 pack/tools.json:45: confirmation_unprobed: `start_firing` requires confirmation, but "
+                "no probe of it succeeds; expected at least one\n"
+                "  fix: add a case that `start_firing` answers with a success"
+            ),
+            (
+                "M1 pack/tools.json:78: declared_mutation_not_observed: `start_firing` says `x-mutates: "
+                "true`, but no probe of it succeeds; expected at least one change\n"
+                "  fix: add a case in which it takes effect, let `get_state` show the effect, or remove "
+                "`x-mutates`"
+            ),
+            (
+                "D1 pack/tools.json:5: no_success_observation: `get_kiln` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `get_kiln` answers with a success"
+            ),
+            (
+                "D1 pack/tools.json:25: no_success_observation: `get_firing` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `get_firing` answers with a success"
+            ),
+            (
+                "D1 pack/tools.json:45: no_success_observation: `start_firing` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `start_firing` answers with a success"
             ),
         ],
     ),
@@ -175,6 +199,11 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "probe; expected at least one\n"
                 "  fix: add a case that the tool answers with a success"
             ),
+            (
+                "D1 pack/tools.json:25: no_success_observation: `get_firing` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `get_firing` answers with a success"
+            ),
         ],
     ),
     "tool raises in the middle of a chain": (
@@ -197,6 +226,22 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:83: chain_aborted: kiln_after_start: did not run: "
                 "`start_done`, whose episode it continues, broke"
+            ),
+            (
+                "6 pack/tools.json:45: confirmation_unprobed: `start_firing` requires confirmation, but "
+                "no probe of it succeeds; expected at least one\n"
+                "  fix: add a case that `start_firing` answers with a success"
+            ),
+            (
+                "M1 pack/tools.json:78: declared_mutation_not_observed: `start_firing` says `x-mutates: "
+                "true`, but no probe of it succeeds; expected at least one change\n"
+                "  fix: add a case in which it takes effect, let `get_state` show the effect, or remove "
+                "`x-mutates`"
+            ),
+            (
+                "D1 pack/tools.json:45: no_success_observation: `start_firing` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `start_firing` answers with a success"
             ),
         ],
     ),
@@ -256,41 +301,36 @@ def test_check_5_warns_without_failing(
 def test_check_5_lets_a_refusal_told_as_a_result_break_the_schema(tmp_path: Path) -> None:
     arguments = put("validation_cases.yaml", (8, "arguments", "atmosphere"), None)
     judged = judge(tmp_path, arguments, put("validation_cases.yaml", (8, "coverage"), "negative"))
-    assert judged.failures() == [
+    assert [one for one in judged.failures() if one.startswith("5 ")] == [
         "5 pack/tools.json:45: incomplete_validation_coverage: `start_firing` has no success probe; "
         "expected at least one\n"
         "  fix: add a case that the tool answers with a success"
     ]
 
 
-def test_check_5_plays_a_chain_of_cases_as_one_episode(tmp_path: Path) -> None:
-    cases = judge(tmp_path).pack.cases
-    chains = chained(cases)
-    assert chains == [(0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8, 9)]
-    played = episode(cases, chains[-1])
-    assert (played.task_id, played.seed, played.observe) == ("probe__start_done", 0, "each")
-    assert [(call.tool, call.turn_index, call.task_id) for call in played.calls] == [
-        ("start_firing", 0, "probe__start_done"),
-        ("get_kiln", 0, "probe__kiln_after_start"),
+RESERVED = [
+    put("manifest.yaml", ("held_out",), "held_out.yaml"),
+    text("held_out.yaml", "version: '1.0'\nfixtures: {kilns: [K-1]}\npolicy: {fixtures_in_backend_state: false}\n"),
+]
+
+
+def test_check_5_hints_at_a_row_that_is_kept_from_the_oracle(tmp_path: Path) -> None:
+    failures = judge(tmp_path, *RESERVED, templates=()).failures()
+    hint = '(argument `kiln_id` is "K-1", a row of `kilns` held out of the oracle\'s sight)'
+    fix = "probe a row that is not reserved, or set `policy.fixtures_in_backend_state: true` in the held-out file"
+    assert failures[0] == (
+        "5 pack/validation_cases.yaml:6: result_class_mismatch: kiln_found: answered "
+        '{"error":{"code":"not_found","entity":"kiln","id":"K-1"}}: class is `structured_error`; expected `success` '
+        f"{hint}\n  fix: {fix}"
+    )
+    assert [one.split(": ")[2] for one in failures if hint in one] == [
+        *("kiln_found", "start_pending", "start_done", "start_done", "kiln_after_start", "kiln_after_start")
     ]
 
 
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [
-        ({"error": {"code": "x"}, "status": "awaiting_confirmation"}, "structured_error"),
-        ({"error": {}}, "structured_error"),
-        ({"error": "x"}, "success"),
-        ({"status": "awaiting_confirmation"}, "awaiting_confirmation"),
-        ({"status": "started"}, "success"),
-        ({}, "success"),
-    ],
-)
-def test_classify_takes_the_first_class_that_fits(result: dict[str, object], expected: str) -> None:
-    assert classify(result, Confirmation()) == expected
-
-
-def test_classify_speaks_the_packs_own_confirmation_words() -> None:
-    words = Confirmation(parameter="ok", status_field="phase", pending_status="asked")
-    assert classify({"phase": "asked"}, words) == "awaiting_confirmation"
-    assert classify({"status": "awaiting_confirmation"}, words) == "success"
+def test_check_5_hints_at_nothing_where_the_oracle_has_the_reserved_rows(tmp_path: Path) -> None:
+    seen = text("held_out.yaml", "version: '1.0'\nfixtures: {kilns: [K-1]}\n")
+    gone = put("validation_cases.yaml", (1, "expect", "error_code"), "gone")
+    assert judge(tmp_path, *RESERVED, seen, gone, templates=()).failures() == [
+        '5 pack/validation_cases.yaml:13: error_code_mismatch: kiln_missing: error code is "not_found"; expected "gone"'
+    ]

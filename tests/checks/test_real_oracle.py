@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from bfcl.canonical import canonical_text
 from bfcl.checks.report import report
 from bfcl.checks.validate import validate_pack
-from bfcl.config.model import RunConfig
-from bfcl.oracle.protocol import OracleSpec
+from bfcl.oracle.view import lay_view, oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_pack
-from bfcl.pack.model import Pack
 from tests.checks.judged import Judged
 from tests.packs import ALL_POLICIES, Edit, append, put, replace, run_config, write_pack
 
@@ -23,27 +21,13 @@ ROOT = Path(__file__).parents[2]
 TINY = ROOT / "packs" / "tiny_oracle_pack"
 
 
-def oracle_spec(pack: Pack, config: RunConfig) -> OracleSpec:
-    runtime = config.oracle_runtime
-    return OracleSpec(
-        view=str(pack.root),
-        backend=str(pack.files["backend"].path),
-        assertions=str(pack.files["assertions"].path),
-        fixtures=canonical_text(pack.fixtures),
-        clock=runtime.clock,
-        tool_timeout_s=runtime.tool_timeout_s,
-        assertion_timeout_s=runtime.assertion_timeout_s,
-        import_timeout_s=runtime.import_timeout_s,
-        reset_timeout_s=runtime.reset_timeout_s,
-        episode_timeout_s=runtime.episode_timeout_s,
-    )
-
-
 def judge_for_real(root: Path, **config: object) -> Judged:
     run = run_config(root, **config)
     pack = load_pack(run, project=root.parent)
-    with LocalOracle(oracle_spec(pack, run)) as oracle:
-        return Judged(pack, run, validate_pack(pack, run, oracle))
+    with TemporaryDirectory() as view:
+        lay_view(pack, Path(view).resolve())
+        with LocalOracle(oracle_spec(pack, run, Path(view).resolve())) as oracle:
+            return Judged(pack, run, validate_pack(pack, run, oracle))
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +107,20 @@ CASES: dict[str, tuple[list[Edit], list[tuple[str, str, str | None]]]] = {
                 'return {"status": "started", "firing_id": firing_id, "all": list({str(n) for n in range(99)})}',
             )
         ],
-        [("7", "nondeterministic_replay", "task_templates.yaml")],
+        [
+            ("7", "nondeterministic_replay", "task_templates.yaml"),
+            ("D1", "nondeterministic_result", "validation_cases.yaml"),
+        ],
     ),
     "a probe of a chain raises": (
         [replace("backend.py", '    firing_id = "F-%d"', '    firing_id = 1 / 0 or "F-%d"')],
         [
             ("5", "tool_raised", "validation_cases.yaml"),
             ("5", "chain_aborted", "validation_cases.yaml"),
+            ("6", "confirmation_unprobed", "tools.json"),
             ("7", "tool_raised", "backend.py"),
+            ("M1", "declared_mutation_not_observed", "tools.json"),
+            ("D1", "no_success_observation", "tools.json"),
         ],
     ),
 }

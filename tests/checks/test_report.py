@@ -12,7 +12,7 @@ from bfcl.checks.report import as_problem, config_fingerprint, report
 from bfcl.digest import Digest, sha256_of
 from bfcl.records.verdict import CheckResult, Finding, PackVerdict
 from tests.checks.judged import Judged, judge
-from tests.packs import ALL_POLICIES, put, put_template, run_config
+from tests.packs import ALL_POLICIES, put, put_template, run_config, text
 
 KEYS = {
     "report_version",
@@ -47,7 +47,7 @@ def test_report_holds_exactly_the_keys_of_its_contract(tmp_path: Path) -> None:
     )
     assert (said["tier"], said["gold_eligible"]) == ("silver", False)
     assert said["gold_ineligibility_reasons"] == ["5: error_code_mismatch"]
-    assert [check["id"] for check in said["checks"]] == ["1", "2", "3", "4", "5", "7", "I1"]
+    assert [check["id"] for check in said["checks"]] == [*"1234567", "M1", "D1", "D2", "T1", "I1"]
     for check in said["checks"]:
         assert check.keys() == {"id", "name", "status", "skipped_because", "failures", "warnings"}
         assert all(finding.keys() == FINDING_KEYS for finding in (*check["failures"], *check["warnings"]))
@@ -89,6 +89,13 @@ def test_report_counts_what_the_pack_holds(tmp_path: Path) -> None:
         "held_out_rows": 0,
         "held_out_templates": 0,
     }
+
+
+def test_report_counts_what_is_held_out(tmp_path: Path) -> None:
+    policy = "version: '1.0'\nfixtures: {kilns: [K-1, K-3], firings: [F-10]}\ntemplates: [kiln_status]\n"
+    edits = [put("manifest.yaml", ("held_out",), "held_out.yaml"), text("held_out.yaml", policy)]
+    stats = json.loads(written(judge(tmp_path, *edits)))["stats"]
+    assert (stats["held_out_rows"], stats["held_out_templates"]) == (3, 1)
 
 
 def test_report_has_these_bytes(tmp_path: Path) -> None:

@@ -258,6 +258,12 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 'diverged at results[0].by: "backend_a" in world A, "backend_b" in world B; suspect '
                 "lines: backend.py:1: a suspect line"
             ),
+            (
+                "D1 pack/validation_cases.yaml:70: nondeterministic_result: start_done: `start_firing` "
+                'answers otherwise in two worlds: `result.by` is "backend_a" in world A, "backend_b" in '
+                "world B; suspect lines: backend.py:1: a suspect line\n"
+                "  fix: take time, randomness and ids from `ctx`, and sort what comes out of a set"
+            ),
         ],
     ),
     "tool raises in a replay": (
@@ -395,6 +401,11 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "7 pack/task_templates.yaml:17: tool_raised: last_firing: the first instance has no "
                 "expected trace: tool_raised"
             ),
+            (
+                "D1 pack/tools.json:5: no_success_observation: `get_kiln` shows no success to compare; "
+                "expected at least one probe that succeeds\n"
+                "  fix: add a case that `get_kiln` answers with a success"
+            ),
         ],
     ),
     "call reads a slot that is corrected later": (
@@ -508,8 +519,8 @@ def test_check_7_asks_for_all_replays_in_one_request(tmp_path: Path) -> None:
     judged = judge(tmp_path)
     oracle = PlainOracle(judged.pack, judged.config.oracle_runtime.clock)
     validate_pack(judged.pack, judged.config, oracle)
-    # The probes; the replays, with the candidates that leave work undone.
-    assert oracle.requests == 2
+    # The probes; those of gated tools unconfirmed; the replays, with the candidates that leave work undone.
+    assert oracle.requests == 3
 
 
 def test_check_7_carries_the_stages_own_reason_as_detail(tmp_path: Path) -> None:

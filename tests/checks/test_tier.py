@@ -58,7 +58,7 @@ def test_tier_follows_from_the_checks_alone(
 
 def test_tier_of_a_worker_thread_is_at_most_silver(tmp_path: Path) -> None:
     verdict = judge(tmp_path, oracle_runtime__worker="thread").verdict
-    assert (verdict.tier, verdict.reasons) == ("silver", ("I1: worker_not_process",))
+    assert (verdict.tier, verdict.reasons) == ("silver", ("T1: skipped", "I1: worker_not_process"))
 
 
 def test_tier_does_not_change_with_the_lineage_policy(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bfcl.checks.report import report
 from bfcl.checks.validate import CHECKS, validate_pack
 from bfcl.errors import OracleError, PackError, Problem
-from bfcl.oracle.protocol import Episode, EpisodeResult, Replayed
+from bfcl.oracle.protocol import Description, Episode, EpisodeResult, Replayed
 from tests.checks.judged import judge
 from tests.checks.plain_oracle import PlainOracle
 from tests.packs import Draft, Edit, append, drop, drop_template, put, put_template
@@ -22,7 +22,12 @@ NAMES = [
     ("3", "backend_schema_alignment"),
     ("4", "assertions_importable"),
     ("5", "declared_validation_cases"),
+    ("6", "confirmation_policy"),
     ("7", "representative_generation_contract"),
+    ("M1", "mutation_declaration"),
+    ("D1", "determinism"),
+    ("D2", "error_shape"),
+    ("T1", "timeout_enforcement"),
     ("I1", "isolation"),
 ]
 
@@ -45,7 +50,13 @@ def test_validate_pack_reports_every_check_in_the_order_of_the_table(tmp_path: P
     [
         ([FAULT_OF_1], {"7": "check 1 did not pass"}),
         ([FAULT_OF_2], {"7": "check 2 did not pass"}),
-        ([FAULT_OF_3], {"5": "check 3 did not pass", "7": "check 3 did not pass"}),
+        (
+            [FAULT_OF_3],
+            {
+                **dict.fromkeys(("5", "6", "7", "M1"), "check 3 did not pass"),
+                **dict.fromkeys(("D1", "D2"), "check 5 did not run"),
+            },
+        ),
         ([FAULT_OF_4], {"7": "check 4 did not pass"}),
         ([FAULT_OF_5], {}),
         ([FAULT_OF_1, FAULT_OF_2, FAULT_OF_4], {"7": "checks 1, 2, 4 did not pass"}),
@@ -98,14 +109,30 @@ def test_an_oracle_that_runs_no_episode_fails_the_checks_that_needed_it(tmp_path
     judged = judge(tmp_path)
     verdict = validate_pack(judged.pack, judged.config, _Unreachable(judged.pack, "2026-03-02T09:00:00+07:00"))
     assert {check.id: [one.code for one in check.failures] for check in verdict.checks if check.failures} == {
-        "5": ["worker_crashed"],
-        "7": ["worker_crashed"],
+        check: ["worker_crashed"] for check in ("5", "6", "7", "M1", "D1", "D2")
     }
     assert verdict.tier == "silver"
 
 
-def test_isolation_fails_for_a_worker_thread(tmp_path: Path) -> None:
+class _Absent(PlainOracle):
+    def describe(self) -> Description:
+        raise OracleError(Problem(code="worker_start_failed", message="no interpreter comes up"))
+
+    def replay(self, episodes: list[Episode]) -> list[Replayed]:  # type: ignore[override]
+        raise OracleError(Problem(code="worker_start_failed", message="no interpreter comes up"))
+
+
+def test_no_verdict_is_reached_where_no_interpreter_comes_up(tmp_path: Path) -> None:
+    judged = judge(tmp_path)
+    with pytest.raises(OracleError) as caught:
+        validate_pack(judged.pack, judged.config, _Absent(judged.pack, "2026-03-02T09:00:00+07:00"))
+    assert [str(problem) for problem in caught.value.problems] == ["worker_start_failed: no interpreter comes up"]
+
+
+def test_a_worker_thread_fails_isolation_and_keeps_no_deadline(tmp_path: Path) -> None:
     judged = judge(tmp_path, oracle_runtime__worker="thread")
+    skipped = {check.id: check.skipped_because for check in judged.verdict.checks if check.status == "skipped"}
+    assert skipped == {"T1": "`oracle_runtime.worker` is `thread`"}
     assert judged.failures() == [
         "I1 worker_not_process: `oracle_runtime.worker` is `thread`; only `process` isolates the oracle\n"
         "  fix: set `oracle_runtime.worker: process`, or leave it out"
@@ -120,7 +147,12 @@ def test_a_broken_assertions_module_does_not_keep_the_probes_from_running(tmp_pa
         "3": "pass",
         "4": "fail",
         "5": "fail",
+        "6": "pass",
         "7": "skipped",
+        "M1": "pass",
+        "D1": "pass",
+        "D2": "pass",
+        "T1": "pass",
         "I1": "pass",
     }
 

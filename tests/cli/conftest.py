@@ -30,7 +30,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def bfcl(project: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     def call(*arguments: str) -> Ended:
-        status = run(cli, arguments)
+        status = run(cli, arguments, terminal=True)
         printed = capsys.readouterr()
         return Ended(status, printed.out, printed.err)
 

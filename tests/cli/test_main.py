@@ -15,6 +15,7 @@ import pytest
 from bfcl.cli import main
 from bfcl.cli.main import COMMANDS, cli
 from tests.cli import runs
+from tests.cli.conftest import Ended
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -23,8 +24,9 @@ Usage: bfcl [OPTIONS] COMMAND [ARGS]...
 
   Build verified function-calling benchmarks from executable oracle packs.
 
-  Benchmarks are built with doit (`doit list`, `doit generate`); these
-  commands start a project and explain what was built.
+  Benchmarks are built with doit (`doit list`, `doit validate`, `doit
+  generate`); these commands start a project, help to write packs and explain
+  what was built.
 
   Example:
     bfcl init my_project
@@ -34,13 +36,42 @@ Options:
   --version   Print the version.
   -h, --help  Show this message and exit.
 
-Commands:
-  init          Write a new project: a starter pack, its configuration, a
-                dodo.py.
-  trace         Follow one task through every stage, to where it was dropped
-                and why.
-  build-report  Say what the last doit run computed and reused.
-  verify        Hash a published run again and compare it with its manifest.
+Start:
+  init                     Write a new project: a starter pack, its
+                           configuration, a dodo.py.
+  scaffold-oracle-pack     Write a small pack that is Gold at once.
+  new                      Write a template, case, assertion or tool that fits
+                           a pack.
+  import                   Make tools.json or fixtures.json from what you
+                           already have.
+
+Check a pack:
+  check                    Check a pack's files without running its code.
+  validate-oracle-pack     Run every check on a pack and print its report.
+  explain                  Explain a code: its cause, its fix, an example.
+  schema                   List and export the JSON Schemas of every file
+                           people write.
+
+Look at a pack:
+  preview                  Show conversations a pack's templates make, with
+                           their outcome.
+  call                     Call one tool of a pack in its worker and show what
+                           changed.
+  coverage                 Show what a pack's probes, templates and bindings
+                           cover.
+  probe-assertions         Find assertions that no wrong trace makes fail.
+  diff                     Compare two packs, file by file and item by item.
+
+Source packages:
+  scaffold-source-package  Write a backend skeleton from a tool catalog.
+  check-source-package     Check a source package without running it.
+
+Look at what was built:
+  trace                    Follow one task through every stage, to where it
+                           was dropped and why.
+  build-report             Say what the last doit run computed and reused.
+  verify                   Hash a published run again and compare it with its
+                           manifest.
 """
 
 
@@ -50,27 +81,43 @@ def test_help_lists_every_command(bfcl: Callable[..., object], flag: str) -> Non
 
 
 def test_no_arguments_print_the_help_as_a_usage_error(bfcl: Callable[..., object]) -> None:
-    assert bfcl() == (2, "", HELP)
+    assert bfcl() == (1, "", HELP)
+
+
+def leaves() -> list[tuple[str, ...]]:
+    """The words of every command that does something, groups followed down."""
+    found: list[tuple[str, ...]] = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        inner = command.commands if isinstance(command, click.Group) else {}
+        found += [(name, one) for one in inner] or [(name,)]
+    return found
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_help_opens_with_its_summary_and_shows_an_example(name: str) -> None:
+def test_command_help_opens_with_its_summary(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.help is not None
     assert command.help.partition("\n")[0] == COMMANDS[name].summary
-    assert "Example:\n  " in command.help
-    assert any(line.split()[:2] == ["bfcl", name] for line in command.help.splitlines())
+
+
+@pytest.mark.parametrize("words", leaves(), ids=" ".join)
+def test_command_help_shows_an_example_of_itself(bfcl: Callable[..., Ended], words: tuple[str, ...]) -> None:
+    status, out, _ = bfcl(*words, "--help")
+    assert status == 0
+    assert "Example:\n" in out
+    assert any(line.split()[: len(words) + 1] == ["bfcl", *words] for line in out.splitlines())
 
 
 def test_unknown_command_is_a_usage_error_naming_the_closest(bfcl: Callable[..., object]) -> None:
     message = "Usage: bfcl [OPTIONS] COMMAND [ARGS]...\nTry 'bfcl --help' for help.\n\nError: no such command `trase`"
-    assert bfcl("trase") == (2, "", f"{message}; did you mean `trace`?\n")
+    assert bfcl("trase") == (1, "", f"{message}; did you mean `trace`?\n")
 
 
 def test_unknown_command_without_a_close_one_names_none(bfcl: Callable[..., object]) -> None:
     message = "Usage: bfcl [OPTIONS] COMMAND [ARGS]...\nTry 'bfcl --help' for help.\n\nError: no such command `xyz`"
-    assert bfcl("xyz") == (2, "", f"{message}\n")
+    assert bfcl("xyz") == (1, "", f"{message}\n")
 
 
 def test_version_prints_the_installed_distribution(

@@ -36,35 +36,35 @@ def test_refusal_prints_every_problem_and_ends_in_status_1(capsys: pytest.Captur
         Problem(code="one", message="first", path="a.yaml", line=3, fix="mend it"),
         Problem(code="two", message="second", subject="x.y"),
     ]
-    assert run(_ends_with(ConfigError(problems)), []) == 1
+    assert run(_ends_with(ConfigError(problems)), [], terminal=True) == 1
     assert capsys.readouterr() == ("", "a.yaml:3: one: first\n  fix: mend it\ntwo: x.y: second\n")
 
 
 def test_refusal_ends_in_the_status_of_its_class(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_ends_with(Unusual(Problem(code="odd", message="so it is"))), []) == 7
+    assert run(_ends_with(Unusual(Problem(code="odd", message="so it is"))), [], terminal=True) == 7
     assert capsys.readouterr() == ("", "odd: so it is\n")
 
 
 def test_refusal_spells_out_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_ends_with(ConfigError(Problem(code="c", message="a\x1b[31mb\r\x9b"))), []) == 1
+    assert run(_ends_with(ConfigError(Problem(code="c", message="a\x1b[31mb\r\x9b"))), [], terminal=True) == 1
     assert capsys.readouterr() == ("", "c: a\\x1b[31mb\\x0d\\x9b\n")
 
 
-def test_usage_error_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(click.Command("fine", callback=lambda: None), ["--nope"]) == 2
+def test_usage_error_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(click.Command("fine", callback=lambda: None), ["--nope"], terminal=True) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("Usage: bfcl [OPTIONS]\n")
 
 
 def test_interruption_is_status_130_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_ends_with(KeyboardInterrupt()), []) == 130
+    assert run(_ends_with(KeyboardInterrupt()), [], terminal=True) == 130
     assert capsys.readouterr() == ("", "\n")
 
 
 def test_our_bug_stays_a_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
-        run(_ends_with(ZeroDivisionError()), [])
+        run(_ends_with(ZeroDivisionError()), [], terminal=True)
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,7 @@ def test_json_of_a_dropped_task_names_stage_reason_and_detail(bfcl: Command, run
 def test_config_and_run_together_are_a_usage_error(bfcl: Command) -> None:
     usage = "Usage: bfcl trace [OPTIONS] TASK_ID\nTry 'bfcl trace --help' for help.\n\n"
     said = f"{usage}Error: give --config or --run, not both\n"
-    assert bfcl("trace", "x", "--config", "a", "--run", "b") == (2, "", said)
+    assert bfcl("trace", "x", "--config", "a", "--run", "b") == (1, "", said)
 
 
 def test_damaged_table_is_refused_by_name(bfcl: Command, run: Path) -> None:

@@ -131,3 +131,15 @@ def test_clean_waits_for_nobody(opening: Opening, capfd: pytest.CaptureFixture[s
     finally:
         lock.release()
     assert everything(opening) == before
+
+
+def test_clean_takes_what_only_runs_with_a_held_out_policy_leave(opening: Opening) -> None:
+    run = opening.invocation.run
+    assert run is not None
+    views = Views(run.stage_cache)
+    for name in ("held_out_normalized.json", "held_out_bindings.json", "held_out_scan.json"):
+        views.write(name, b"{}")
+    clean_pointed(opening, ("prepare", "expand"), dryrun=False)
+    assert sorted(path.name for path in run.stage_cache.glob("held_out_*")) == ["held_out_scan.json"]
+    clean_pointed(opening, ("final_output",), dryrun=False)
+    assert list(run.stage_cache.glob("held_out_*")) == []

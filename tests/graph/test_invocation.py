@@ -116,6 +116,18 @@ def test_publication_key_ignores_place_and_times(project: Path, tmp_path: Path) 
     assert invoked(moved).publication_key("all") == key
 
 
+def test_policy_outside_the_pack_counts(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "project"
+    (root / "shared").mkdir(parents=True)
+    policy = root / "shared" / "reserved.yaml"
+    policy.write_text("version: 1\n")
+    write_project(root, put("manifest.yaml", ("held_out",), "../../shared/reserved.yaml"))
+    assert invoked(root).pack_files()["declared/../../shared/reserved.yaml"] == policy
+    before = invoked(root).publication_key("all")
+    policy.write_text("version: 2\n")
+    assert invoked(root).publication_key("all") != before
+
+
 @pytest.mark.parametrize("what", ["stage", "configuration", "pack file", "new pack file", "gone pack file"])
 def test_publication_key_takes_in_every_root_input(project: Path, what: str) -> None:
     key = invoked(project).publication_key("all")

@@ -15,7 +15,7 @@ from bfcl.graph.shards import chunks
 from bfcl.pack.load import load_pack
 from bfcl.stages import SHARDED
 from bfcl.stages.wording import render_language, wording_of
-from tests.packs import ALL_POLICIES, Edit, append, put, put_template, run_config, write_pack
+from tests.packs import ALL_POLICIES, Edit, append, held_out, put, put_template, run_config, write_pack
 
 ROWS = {"expand": "d1"}
 
@@ -160,3 +160,27 @@ def test_merge_depends_on_rows_order_library_and_settings(monkeypatch: pytest.Mo
     monkeypatch.setattr("bfcl.graph.keys.pyarrow_version", lambda: "0")
     others.append(merge_key("render", "merge", (a, b), {"order": "o"}, {}))
     assert len({key.fp for key in (base, *others)}) == len(others) + 1
+
+
+# --- held-out policies ----------------------------------------------------------------------------------------------
+
+
+def test_reserved_row_touches_the_expansion_of_what_binds_its_collection(tmp_path: Path) -> None:
+    assert touched(tmp_path, held_out({"firings": ["F-10"]})) == {("expand", "kiln_and_firing")}
+
+
+def test_reserved_template_version_and_seed_touch_no_shard(tmp_path: Path) -> None:
+    assert touched(tmp_path, held_out({"firings": []}, ["kiln_status"], seed=9)) == set()
+
+
+def test_rows_hidden_from_the_oracle_touch_what_is_reset_to_the_rest(tmp_path: Path) -> None:
+    found = touched(tmp_path, held_out({"firings": ["F-10"]}, fixtures_in_backend_state=False))
+    assert found == {
+        ("expand", "kiln_and_firing"),
+        ("expected_trace", "last_firing"),
+        *(("executable_replay", name) for name in ALL_POLICIES),
+    }
+
+
+def test_hiding_no_row_touches_no_replay(tmp_path: Path) -> None:
+    assert touched(tmp_path, held_out({}, ["kiln_status"], fixtures_in_backend_state=False)) == set()

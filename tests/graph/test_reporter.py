@@ -31,6 +31,8 @@ def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
         (["prepare"], "prepare"),
         (["config"], "prepare"),
         (["prepare", "config"], "prepare"),
+        (["validate"], "prepare"),
+        (["validate", "generate"], "generate"),
         (["prepare", "generate"], "generate"),
         (["expand"], "generate"),
         ([], "generate"),

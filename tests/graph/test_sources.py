@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.validate import CHECKS
 from bfcl.graph import keys, sources
 from bfcl.graph.sources import PACKAGE, ROOTS, STARTER, closure, code_digest, imported, package_files
 from bfcl.stages import STAGES
@@ -48,7 +49,7 @@ def test_closure_holds_its_roots_and_what_they_import(kind: str) -> None:
 
 
 def test_every_stored_kind_has_roots() -> None:
-    assert {stage.name for stage in STAGES} | {"merge", "prepare", "oracle_view"} == set(ROOTS)
+    assert {stage.name for stage in STAGES} | {"merge", "prepare", "oracle_view", "validation"} == set(ROOTS)
     assert set(keys._SHARD_PARTS) == {stage.name for stage in STAGES if stage.sharded}
 
 
@@ -65,6 +66,12 @@ def test_wording_does_not_depend_on_the_oracle_and_replays_do() -> None:
     assert "oracle" in rooms("executable_replay")
     assert "oracle" in rooms("expected_trace")
     assert all("graph" not in rooms(kind) for kind in ROOTS if kind != "oracle_view")
+
+
+def test_validation_depends_on_every_check_the_loader_and_the_oracle() -> None:
+    found = set(closure(ROOTS["validation"]))
+    assert {check.run.__module__ for check in CHECKS} <= found
+    assert {"bfcl.pack.load", "bfcl.oracle.worker", "bfcl.oracle.child", "bfcl.oracle.view"} <= found
 
 
 def test_code_digest_changes_with_any_module_of_the_closure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,8 @@ def tasks(project: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_tasks_come_in_pipeline_order(project: Path) -> None:
-    names = ["config", "prepare", "gold_gate", *(stage.name for stage in STAGES), "publish", "generate", "all"]
+    stages = [stage.name for stage in STAGES]
+    names = ["config", "validate", "prepare", "gold_gate", *stages, "publish", "generate", "all"]
     assert list(tasks(project)) == names
 
 
@@ -109,7 +110,7 @@ def test_action_of_a_build_with_nothing_to_do_does_nothing(project: Path, monkey
 
     monkeypatch.setattr(late_module, "late", fail)
     for task in pipeline(opening):
-        if task["basename"] not in ("config", "generate", "all"):
+        if task["basename"] not in ("config", "validate", "generate", "all"):
             assert task["actions"][0]() is True
     assert not opening.evidence.directory.exists()
 
@@ -138,6 +139,35 @@ def test_task_without_its_config_task_is_refused(project: Path, capfd: pytest.Ca
         "task_run_alone: render: the `config` task did not run before it, so nothing is known of this run\n"
         "  fix: run without `-s`\n"
     )
+
+
+def test_validate_runs_always_and_waits_for_the_command_line_alone(project: Path) -> None:
+    task = tasks(project)["validate"]
+    assert task["uptodate"] == [False]
+    assert task["task_dep"] == ["config"]
+    assert not {"targets", "file_dep"} & task.keys()
+
+
+def test_validate_needs_no_session_and_fails_quietly_below_gold(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    opening = Opening(invoked(project))
+    opening.tasks = ("validate",)
+    validate = next(task for task in pipeline(opening) if task["basename"] == "validate")
+    config = next(task for task in pipeline(opening) if task["basename"] == "config")
+    assert isinstance(validate["actions"][0](), TaskFailed)
+    assert capfd.readouterr().err == (
+        "task_run_alone: validate: the `config` task did not run before it, so nothing is known of this run\n"
+        "  fix: run without `-s`\n"
+    )
+    assert config["actions"][0]() is True
+    assert opening.session is None
+    for gold in (True, False):
+        monkeypatch.setattr("bfcl.graph.validation.validate", lambda _, gold=gold: gold)
+        ended = validate["actions"][0]()
+        assert (ended is True) is gold
+        assert gold or (isinstance(ended, TaskFailed) and not ended.report)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_bug_in_an_action_stays_a_bug() -> None:

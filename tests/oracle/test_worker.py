@@ -12,7 +12,7 @@ import pytest
 
 from bfcl.canonical import canonical_text
 from bfcl.errors import OracleError
-from bfcl.oracle.protocol import Episode, PlannedCall, ResultPath
+from bfcl.oracle.protocol import Episode, Given, PlannedCall, ResultPath
 from bfcl.records.verdict import AssertionOutcome
 
 KEEPER = """
@@ -461,3 +461,41 @@ def test_a_request_beyond_the_message_limit_breaks_its_own_episode_only(keeper):
     assert large.breakdown.code == "worker_message_too_large"
     assert large.breakdown.message.endswith("more than the 10485760 of a message")
     assert small.breakdown is None
+
+
+GIVEN = Given(trace='[{"arguments":{},"result":{"x":"Đặng"},"tool":"never"}]', state='{"rows":[7]}')
+
+
+def test_given_trace_and_state_are_judged_without_reset_call_or_reading_of_state(packs):
+    backend = "\n".join(
+        ["def list_tools(): return []"]
+        + [f"def {name}(*_, **__): raise RuntimeError('called')" for name in ("reset", "call_tool", "get_state")]
+    )
+    judges = """
+    def assert_given(*, state, trace, task, ctx):
+        assert (trace, state) == ([{"tool": "never", "arguments": {}, "result": {"x": "Đặng"}}], {"rows": [7]})
+        assert task == {"task_id": "t"} and ctx.seed == 7
+    def assert_rows(*, state, trace, task, ctx):
+        assert not state["rows"], "rows are left"
+    """
+    names = ("assert_given", "assert_rows")
+    (result,) = packs.oracle(backend, judges).run([plan(assertions=names, task={"task_id": "t"}, given=GIVEN)])
+    assert result.breakdown is None
+    assert (result.results, result.arguments, result.states) == ((), (), ())
+    assert result.assertions == (
+        AssertionOutcome(name="assert_given", status="passed"),
+        AssertionOutcome(name="assert_rows", status="failed", detail="rows are left"),
+    )
+
+
+def test_given_trace_is_judged_under_the_deadline_of_assertions(packs):
+    judges = """
+    import time
+    def assert_long(*, state, trace, task, ctx):
+        while True: time.sleep(1)
+    """
+    oracle = packs.oracle(KEEPER, judges, assertion_s=0.2)
+    (result,) = oracle.run([plan(assertions=("assert_long",), given=GIVEN)])
+    assert result.breakdown is not None
+    assert (result.breakdown.code, result.breakdown.phase) == ("assertion_timeout", "assertion")
+    assert result.breakdown.message == "assertion `assert_long` did not return within 0.2 s"

@@ -130,13 +130,6 @@ def test_fixtures_are_optional(load: Load) -> None:
                 "of the manifest; expected one\n  fix: remove one of them: the declaration and the file"
             ),
         ),
-        (
-            rename("backend.py", "endpoint_config.yaml"),
-            (
-                "pack: unsupported_config_feature: `oracle_pack.endpoint_config_path`: `endpoint_config.yaml` in the "
-                "pack root names an endpoint oracle, which this release does not run\n  fix: write a `backend.py`"
-            ),
-        ),
     ],
 )
 def test_missing_or_unusable_files_are_refused(refused: Refused, edit: Edit, message: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bfcl.digest import sha256_of
 from bfcl.errors import PackError
-from bfcl.pack.load import load_pack
+from bfcl.pack.load import load_pack, read_pack
 from tests.pack.conftest import Load, Refused
 from tests.packs import ALL_POLICIES, TEMPLATES, put, put_template, replace, run_config, text, write_pack
 
@@ -169,3 +169,32 @@ def _problems_have_places(root: Path) -> bool:
     except PackError as error:
         return all(problem.path or problem.subject for problem in error.problems)
     return True
+
+
+def test_reading_keeps_what_loads_of_a_pack_at_fault_and_where_it_stands(home: Path) -> None:
+    root = write_pack(
+        home / "pack", put("tools.json", (1, "function", "strict"), "no"), put_template("kiln_status", ("slot",), 1)
+    )
+    reading = read_pack(run_config(root), project=home)
+    assert reading.pack is not None
+    assert [tool.name for tool in reading.pack.tools] == ["get_kiln", "start_firing"]
+    assert reading.kept["tools"] == (0, 2)
+    assert reading.kept["templates"] == (1, 2, 3)
+    templates = reading.pack.documents["templates"].value
+    assert isinstance(templates, list)
+    assert [entry["template_id"] for entry in templates] == [one.template_id for one in reading.pack.templates]
+    assert {problem.code for problem in reading.problems} == {"tools_catalog_invalid", "task_templates_invalid"}
+
+
+def test_reading_of_a_good_pack_is_the_pack(home: Path) -> None:
+    root = write_pack(home / "pack")
+    reading = read_pack(run_config(root), project=home)
+    assert (reading.problems, reading.kept) == ((), {})
+    assert reading.pack == load_pack(run_config(root), project=home)
+
+
+def test_reading_without_a_manifest_that_parses_is_no_pack(home: Path) -> None:
+    root = write_pack(home / "pack", text("manifest.yaml", "["))
+    reading = read_pack(run_config(root), project=home)
+    assert reading.pack is None
+    assert [problem.code for problem in reading.problems] == ["pack_parse_error"]

@@ -55,13 +55,13 @@ M = "manifest.yaml"
         (
             put(M, ("paths",), {"held_out": "x.yaml"}),
             24,
-            "`paths.held_out` is not a path key\n  fix: use the top-level key `held_out`",
+            "`paths.held_out` is no key of `paths`\n  fix: use the top-level key `held_out`",
         ),
         (put(M, ("paths",), {"tools": 3}), 24, "`paths.tools` is 3; expected text\n  fix: quote it to make it text"),
         (put(M, ("description",), 3), 3, "`description` is 3; expected text\n  fix: quote it to make it text"),
         (put(M, ("languages",), "en"), 4, '`languages` is "en"; expected a list'),
         (put(M, ("languages",), ["en", "en"]), 6, '`languages` lists "en" twice\n  fix: keep one of the two'),
-        (put(M, ("languages",), ["en", 3]), 6, "`languages.1` is 3; expected non-empty text"),
+        (put(M, ("languages",), ["en", 3]), 6, "`languages.1` is 3; expected text\n  fix: quote it to make it text"),
         (
             put(M, ("default_language",), "vi"),
             6,
@@ -71,7 +71,7 @@ M = "manifest.yaml"
         (
             put(M, ("primary_keys", "firings"), 1),
             8,
-            "`primary_keys.firings` is 1; expected text\n  fix: quote it to make it text",
+            "`primary_keys.firings` is 1; expected a field name\n  fix: quote it to make it text",
         ),
         (put(M, ("primary_keys", "firings"), None), 8, "`primary_keys.firings` is null; expected a field name"),
         (put(M, ("absent_ids", "kilns"), {}), 10, "`absent_ids.kilns` is {}; expected a list"),
@@ -91,7 +91,7 @@ M = "manifest.yaml"
         (
             put(M, ("assistant_turn_templates", "decline", "en"), 1),
             20,
-            "`assistant_turn_templates.decline.en` is 1; expected text",
+            "`assistant_turn_templates.decline.en` is 1; expected text\n  fix: quote it to make it text",
         ),
         (
             put(M, ("confirmation",), {"paramter": "ok"}),
@@ -111,7 +111,7 @@ M = "manifest.yaml"
         (
             put(M, ("surface_guards",), {"tool_names_exempt": ["a", 1]}),
             26,
-            "`surface_guards.tool_names_exempt.1` is 1; expected non-empty text",
+            "`surface_guards.tool_names_exempt.1` is 1; expected text\n  fix: quote it to make it text",
         ),
     ],
 )
@@ -223,13 +223,3 @@ def test_no_system_prompt_leaves_the_default_to_rendering(load: Load) -> None:
 def test_unusable_system_prompt_file_is_refused(refused: Refused, content: bytes, problem: str) -> None:
     problems = refused(put(M, ("system_prompt_path",), "prompt.txt"), text("prompt.txt", content))
     assert [str(one) for one in problems] == [problem]
-
-
-def test_held_out_policy_is_not_supported_yet(refused: Refused) -> None:
-    problems = refused(put(M, ("held_out",), "held_out.yaml"), text("held_out.yaml", "version: 1\n"))
-    assert [str(one) for one in problems] == [
-        (
-            "pack/manifest.yaml:23: unsupported_config_feature: `manifest.held_out`: "
-            "held-out policies are not supported by this release\n  fix: remove the key to run without a policy"
-        )
-    ]

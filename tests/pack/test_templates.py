@@ -69,7 +69,11 @@ def _put(value: object, *pointer: str | int) -> Edit:
             "0.required_tools",
             f'{NAMED}`required_tools` is "get_kiln"; expected a list',
         ),
-        (_put([1], "tools_present"), "0.tools_present.0", f"{NAMED}`tools_present.0` is 1; expected non-empty text"),
+        (
+            _put([1], "tools_present"),
+            "0.tools_present.0",
+            f"{NAMED}`tools_present.0` is 1; expected text\n  fix: quote it to make it text",
+        ),
         (
             _put(["a", "a"], "success_assertions"),
             "0.success_assertions.1",
@@ -128,7 +132,7 @@ def _put(value: object, *pointer: str | int) -> Edit:
         (
             _put(1, "user_turn_templates", "en"),
             "0.user_turn_templates.en",
-            f"{NAMED}`user_turn_templates.en` is 1; expected text",
+            f"{NAMED}`user_turn_templates.en` is 1; expected text\n  fix: quote it to make it text",
         ),
         (
             drop_template(K, ("assistant_milestones",)),
@@ -269,7 +273,7 @@ def test_template_problem_stands_at_the_line_to_edit(refused: Refused) -> None:
 
 def test_templates_collect_the_problems_of_all_entries(refused: Refused) -> None:
     problems = refused(_put(1, "mutates"), _put(2, "slots"), put_template("out_of_scope", ("intent",), 4))
-    assert [problem.field for problem in problems] == ["0.mutates", "0.slots", "3.intent"]
+    assert [problem.field for problem in problems] == ["0.slots", "0.mutates", "3.intent"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ FN = ("function",)
         (
             put("tools.json", (0, "mutates"), True),
             21,
-            "tool 0: unknown key `mutates`\n  fix: use one of function, type",
+            "tool 0: unknown key `mutates`\n  fix: did you mean `x-mutates`?",
         ),
         (
             put("tools.json", (0, "function", "descripton"), ""),

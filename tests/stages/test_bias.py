@@ -36,3 +36,14 @@ def test_bias_applicability_claims_nothing_that_was_not_examined() -> None:
     }
     applicable = sorted(key for key, entry in made.items() if entry["status"] == "applicable")  # type: ignore[index,call-overload]
     assert applicable == ["B3", "B3.single_turn"]
+
+
+def test_held_out_question_applies_where_a_policy_reserves_something() -> None:
+    assert bias_applicability({"single_turn": 3}, 0, 4)["B7"] == {
+        "status": "applicable",
+        "reason": "the held-out policy reserves 4 rows and templates; every raw row was scanned",
+    }
+    assert bias_applicability({"single_turn": 3}, 0, 0)["B7"] == {
+        "status": "na",
+        "reason": "the held-out policy reserves 0 rows and templates; every raw row was scanned",
+    }

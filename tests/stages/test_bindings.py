@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bfcl.errors import Problem
+from bfcl.pack.load import load_pack
 from bfcl.pack.model import Confirmation, Manifest
 from bfcl.records.ids import TemplateId
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
-from bfcl.stages.bindings import Sources, enum_values, slot_problems
+from bfcl.stages.bindings import Sources, enum_values, slot_problems, sources_of, sources_of_reserved
 from bfcl.stages.candidates import Candidates
+from tests.packs import held_out, run_config, write_pack
 
 FIXTURES: dict[str, Any] = {
     "kilns": [
@@ -45,7 +48,7 @@ TOOLS = (
 )
 
 
-def sources(fixtures: dict[str, Any] = FIXTURES, **fields: Any) -> Sources:
+def sources(fixtures: dict[str, Any] = FIXTURES, reserved: frozenset[str] = frozenset(), **fields: Any) -> Sources:
     values: dict[str, Any] = {
         "pack_id": "kiln_studio",
         "version": "1.0",
@@ -60,7 +63,7 @@ def sources(fixtures: dict[str, Any] = FIXTURES, **fields: Any) -> Sources:
         "tool_names_exempt": (),
         "values": {},
     }
-    return Sources(TOOLS, fixtures, Manifest(**{**values, **fields}))
+    return Sources(TOOLS, fixtures, Manifest(**{**values, **fields}), reserved)
 
 
 def template(slots: dict[str, Slot], *updates: SlotUpdate, policy: str = "single_turn") -> Template:
@@ -447,3 +450,79 @@ def test_slot_problems_judges_a_replacement_source_like_any_other() -> None:
         " under filter"
         ' `zone == "west"`; expected at least one'
     )
+
+
+# --- reserved rows --------------------------------------------------------------------------------------------------
+
+K1, K2, K3 = (f'["kilns","K-{number}"]' for number in (1, 2, 3))
+
+
+def test_reserved_rows_are_no_candidates() -> None:
+    resolved = sources(reserved=frozenset({K2})).resolve("fixture:kilns.kiln_id", None)
+    assert list(resolved.candidates.values) == ["K-1", "K-3"]
+    assert resolved.candidates.refs == [K1, K3]
+    assert (resolved.problems, resolved.blocked) == ((), (K2,))
+
+
+def test_reserved_rows_that_do_not_match_are_not_blocked() -> None:
+    resolved = sources(reserved=frozenset({K1, K2})).resolve("fixture:kilns.zone", 'zone == "south"')
+    assert resolved.candidates.refs == [K3]
+    assert resolved.blocked == (K2,)
+
+
+def test_reserved_rows_lie_in_their_collection_alone() -> None:
+    resolved = sources(reserved=frozenset({K3})).resolve("fixture:firings.kiln_id", None)
+    assert list(resolved.candidates.values) == ["K-3"]
+    assert resolved.blocked == ()
+
+
+def test_slot_that_loses_every_matching_row_is_starved() -> None:
+    known = sources(reserved=frozenset({K2, K3}))
+    (problem,) = found("fixture:kilns.kiln_id", 'zone == "south"', known)
+    assert (problem.field, problem.subject) == ("slots.kiln.source", "fire")
+    assert str(problem) == (
+        "held_out_binding_starved: fire: slot `kiln`: every row of `kilns` that offers `kiln_id` under filter "
+        f'`zone == "south"` is reserved: fixture:{K2}, fixture:{K3}\n'
+        "  fix: release one of them, or add a row to `kilns` that matches"
+    )
+
+
+def test_long_list_of_causes_is_cut() -> None:
+    rows = [{"kiln_id": f"K-{number}"} for number in range(10, 35)]
+    everything = frozenset(f'["kilns","{row["kiln_id"]}"]' for row in rows)
+    (problem,) = found("fixture:kilns.kiln_id", None, sources({"kilns": rows}, everything))
+    assert problem.message.endswith('fixture:["kilns","K-29"] and 5 more')
+
+
+def test_slot_that_no_row_matches_is_not_blamed_on_the_policy() -> None:
+    (problem,) = found("fixture:kilns.kiln_id", 'zone == "west"', sources(reserved=frozenset({K1})))
+    assert problem.code == "filter_matches_zero"
+
+
+def test_correction_that_only_reserved_rows_could_change_names_them() -> None:
+    drawn = template(
+        {"kiln": slot("fixture:kilns.kiln_id", 'zone == "north"')},
+        SlotUpdate(slot="kiln", source="fixture:kilns.kiln_id"),
+    )
+    (problem,) = slot_problems(drawn, sources(reserved=frozenset({K2, K3})))
+    assert (problem.code, problem.message) == (
+        "slot_correction_declaration_invalid",
+        f"every correction repeats the value in force (reserved: fixture:{K2}, fixture:{K3}); "
+        "expected one that differs",
+    )
+
+
+@pytest.mark.parametrize(("in_state", "hidden"), [(True, ()), (False, (K2,))])
+def test_reserved_template_is_compiled_with_the_rows_its_oracle_has(
+    tmp_path: Path, in_state: bool, hidden: tuple[str, ...]
+) -> None:
+    root = write_pack(tmp_path / "pack", held_out({"kilns": ["K-2"]}, fixtures_in_backend_state=in_state))
+    pack = load_pack(run_config(root), project=tmp_path)
+    assert sources_of_reserved(pack).resolve("fixture:kilns.kiln_id", None).blocked == hidden
+    assert sources_of(pack).resolve("fixture:kilns.kiln_id", None).blocked == (K2,)
+
+
+def test_pack_without_policy_hides_no_row(tmp_path: Path) -> None:
+    pack = load_pack(run_config(write_pack(tmp_path / "pack")), project=tmp_path)
+    for made in (sources_of(pack), sources_of_reserved(pack)):
+        assert made.resolve("fixture:kilns.kiln_id", None).blocked == ()

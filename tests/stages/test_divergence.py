@@ -1,4 +1,4 @@
-"""Where do two JSON values first differ?"""
+"""Where do two JSON values differ?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.canonical import Json, canonical_text
-from bfcl.stages.divergence import Difference, first_difference, shortened
+from bfcl.stages.divergence import Difference, differences, first_difference, shortened
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab"),
@@ -49,3 +49,15 @@ def test_first_difference_finds_none_in_a_copy(value: Json) -> None:
 def test_shortened_keeps_sixty_characters() -> None:
     assert shortened("a" * 58) == '"' + "a" * 58 + '"'
     assert shortened("a" * 59) == '"' + "a" * 56 + "..."
+
+
+def test_differences_lists_every_place_in_reading_order() -> None:
+    left: Json = {"b": [1, 2, 3], "a": {"x": 1, "y": 2}, "same": True}
+    right: Json = {"b": [1, 9], "a": {"x": 2, "z": 3}, "same": True}
+    assert [(one.path, one.left, one.right) for one in differences(left, right)] == [
+        ("a.x", "1", "2"),
+        ("a.y", "2", "nothing"),
+        ("a.z", "nothing", "3"),
+        ("b[1]", "2", "9"),
+        ("b[2]", "3", "nothing"),
+    ]

@@ -13,10 +13,13 @@ from bfcl.canonical import Json
 from bfcl.config.model import ReferenceBenchmark
 from bfcl.digest import sha256_json, sha256_of
 from bfcl.graph.publish import StagedTables
-from bfcl.stages.artifacts import ARTIFACT_FILES, STAGE_ARTIFACTS
+from bfcl.pack.held_out import policy_summary
+from bfcl.stages.artifacts import ARTIFACT_FILES, HELD_OUT_ARTIFACTS, STAGE_ARTIFACTS, stage_artifacts
+from bfcl.stages.held_out_scan import held_out_scan, stage_four
 from bfcl.stages.run_manifest import ManifestInputs, run_id, run_manifest
 from bfcl.tables.benchmark import BenchmarkInfo
 from tests.release.samples import config, decision, decisions, inputs
+from tests.stages.policies import POLICY, bindings, scanned
 
 RAW = BenchmarkInfo(5, sha256_of(b"raw bytes"), sha256_of(b"raw rows"))
 PUBLISHED = BenchmarkInfo(4, sha256_of(b"published bytes"), sha256_of(b"published rows"))
@@ -264,9 +267,57 @@ def test_artifact_files_are_the_documented_names() -> None:
         "expected_traces": "stage_cache/expected_traces.parquet",
         "schema_validated_traces": "stage_cache/schema_validated_traces.parquet",
         "replay_validated_tasks": "stage_cache/replay_validated_tasks.parquet",
+        "held_out_normalized": "stage_cache/held_out_normalized.json",
+        "held_out_bindings": "stage_cache/held_out_bindings.json",
+        "held_out_scan": "stage_cache/held_out_scan.json",
         "benchmark_raw_parquet": "benchmark_raw.parquet",
         "benchmark_parquet": "benchmark.parquet",
     }
+
+
+def test_held_out_artifacts_belong_to_runs_with_a_policy_alone() -> None:
+    assert stage_artifacts(under_policy=False) == STAGE_ARTIFACTS
+    assert stage_artifacts(under_policy=True) == {**STAGE_ARTIFACTS, **HELD_OUT_ARTIFACTS}
+    assert sorted(HELD_OUT_ARTIFACTS) == ["held_out_bindings", "held_out_normalized", "held_out_scan"]
+
+
+def under_policy(**changes: Any) -> dict[str, Any]:
+    """Inputs of a run whose five raw rows were scanned."""
+    given = given_inputs()
+    scan = held_out_scan(scanned(5, POLICY), POLICY, stage_four(bindings(POLICY, 6), POLICY, 6), planned=4)
+    return {
+        "pack": dataclasses.replace(given.pack, held_out=POLICY),
+        "artifacts": {name: sha256_of(name.encode()) for name in stage_artifacts(under_policy=True)},
+        "held_out_scan": scan,
+        **changes,
+    }
+
+
+def test_manifest_of_a_run_with_a_policy_tells_the_scan() -> None:
+    manifest: Any = made(**under_policy())
+    assert manifest["held_out"] == {
+        "contract_version": "1.0",
+        "source": "tree/held_out.yaml",
+        "evaluated": True,
+        "policy": policy_summary(POLICY),
+        "rows_scanned": 5,
+        "rows_hit": 0,
+        "rows_dropped": 0,
+        "stage_four": stage_four(bindings(POLICY, 6), POLICY, 6).summary,
+    }
+    assert manifest["publication"]["published"]["held_out_evaluated"] is True
+    assert manifest["bias_applicability"]["B7"]["status"] == "applicable"
+    assert {"held_out_normalized", "held_out_bindings", "held_out_scan"} <= manifest["artifacts"].keys()
+
+
+def test_manifest_refuses_a_policy_without_its_scan() -> None:
+    with pytest.raises(ValueError, match=r"^a held-out policy whose rows were not scanned$"):
+        made(**under_policy(held_out_scan=None))
+
+
+def test_manifest_refuses_held_out_artifacts_without_a_policy() -> None:
+    with pytest.raises(ValueError, match=r"^artifacts differ from what the stages leave: held_out_bindings, held_out"):
+        made(artifacts=under_policy()["artifacts"])
 
 
 def test_manifest_refuses_artifacts_other_than_the_stages_leave() -> None:

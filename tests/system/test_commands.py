@@ -12,8 +12,9 @@ from bfcl.stages import STAGES
 from tests.packs import append
 from tests.system.project import Project, write_project
 
-PIPELINE = ["config", "prepare", "gold_gate", *(stage.name for stage in STAGES), "publish", "generate", "all"]
-KNOWN = "known variables: `config=`, `jobs=`, `rebuild=`, `replay=`"
+STAGE_NAMES = [stage.name for stage in STAGES]
+PIPELINE = ["config", "validate", "prepare", "gold_gate", *STAGE_NAMES, "publish", "generate", "all"]
+KNOWN = "known variables: `config=`, `jobs=`, `pack=`, `rebuild=`, `replay=`"
 
 
 def names(root: Path) -> list[str]:
@@ -127,7 +128,8 @@ def test_clean_publish_withdraws_the_publication_and_keeps_every_result(built: P
         ),
         (
             "pack=packs/studio",
-            "unsupported_config_feature: pack: no command of this release takes this variable\n  fix: " + KNOWN,
+            "unsupported_config_feature: pack: `doit generate` does not take this variable; only `doit validate` does\n"
+            "  fix: name a configuration with `config=`: it names the pack",
         ),
         (
             "job=2",

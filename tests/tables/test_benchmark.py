@@ -26,6 +26,7 @@ from bfcl.tables.benchmark import (
     column_values,
     compare_selection,
     encode_row,
+    flag_values,
     read_rows,
     schema_problem,
 )
@@ -319,3 +320,20 @@ def test_comparison_refuses_another_order_and_foreign_rows(tmp_path: Path) -> No
 def test_comparison_reports_at_most_twenty_rows(tmp_path: Path) -> None:
     raw = rows(30)
     assert len(compared(tmp_path, raw, [changed(one, tier="silver") for one in raw])) == 20
+
+
+def test_flag_values_are_distinct_and_tell_null_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "_READ_ROWS", 2)
+    made = rows(5)
+    write(tmp_path / "t.parquet", made)
+    assert flag_values(tmp_path / "t.parquet", "held_out_hit") == {None}
+    write(tmp_path / "t.parquet", [*made[:4], changed(made[4], held_out_hit=False)])
+    assert flag_values(tmp_path / "t.parquet", "held_out_hit") == {None, False}
+    write(tmp_path / "t.parquet", [])
+    assert flag_values(tmp_path / "t.parquet", "held_out_hit") == set()
+
+
+def test_flag_values_refuses_what_is_no_column_of_flags(tmp_path: Path) -> None:
+    write(tmp_path / "t.parquet", rows(1))
+    with pytest.raises(KeyError, match="tier"):
+        flag_values(tmp_path / "t.parquet", "tier")

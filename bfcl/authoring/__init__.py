@@ -1,0 +1,1 @@
+"""What people who write packs use: scaffolds, imports, static checks and daily tools. Never read by generation."""

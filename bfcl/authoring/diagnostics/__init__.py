@@ -1,0 +1,1 @@
+"""Findings of a static check as records, and one module for each format they are told in."""

@@ -1,0 +1,253 @@
+"""What do a pack's templates become: which conversations, which calls, and how do they end? Rule: authoring.md §15.
+
+The stages' own functions are called on the first instances of each template, so a preview is what generation would make
+of them. Nothing is written and Gold is not needed: what a stage refuses is told beside what the others made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bfcl.authoring.workbench import Workbench
+from bfcl.canonical import Json
+from bfcl.errors import BfclError, ConfigError, OracleError, Problem, did_you_mean, raise_all
+from bfcl.records.plan import Outline
+from bfcl.records.surface import Surface
+from bfcl.records.task import Task
+from bfcl.records.template import Template
+from bfcl.records.trace import Trace
+from bfcl.records.verdict import ReplayVerdict, SchemaVerdict
+from bfcl.stages.bindings import Sources, sources_of, sources_of_reserved
+from bfcl.stages.executable_replay import replay
+from bfcl.stages.expand import ExpandSettings, expand_template, pool_size, settings_of
+from bfcl.stages.expected_trace import derive_chunk
+from bfcl.stages.render import render
+from bfcl.stages.schema_validation import validate
+from bfcl.stages.state_machine import outline
+from bfcl.stages.wording import Wording, render_language, wording_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to show: `templates` by id (none means all), the first `count` instances of each.
+
+    `language` None lets the pack choose; `one_per_policy` keeps the first chosen template of each turn policy.
+    """
+
+    templates: tuple[str, ...] = ()
+    language: str | None = None
+    count: int = 3
+    one_per_policy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One task as far as it came: what a stage refused, and everything after it, is None."""
+
+    task: Task
+    surface: Surface | None
+    trace: Trace | None
+    replay: ReplayVerdict | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previewed:
+    """A template, its first tasks, how many there are within the budget, and what stages refused."""
+
+    template: Template
+    language: str
+    bindings: int
+    shown: tuple[Shown, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether every task shown would be published."""
+        return not self.problems and all(_survives(one) for one in self.shown)
+
+
+def preview(bench: Workbench, wanted: Wanted) -> list[Previewed]:
+    """The chosen templates in pack order, each with its first instances; all replays in one request.
+
+    Raises: ConfigError for an unknown template or a language they do not offer; OracleError if no episode can run.
+    """
+    chosen = _chosen(bench.pack.templates, wanted)
+    language = render_language(wanted.language or bench.config.surface_generation.language, bench.pack.manifest, chosen)
+    table = _Table(bench, language)
+    drafts = [table.draft(template, wanted.count) for template in chosen]
+    _replay(drafts, table)
+    return [draft.finished(language) for draft in drafts]
+
+
+def _chosen(templates: Sequence[Template], wanted: Wanted) -> list[Template]:
+    known = {template.template_id: template for template in templates}
+    raise_all(
+        ConfigError,
+        [
+            Problem(
+                code="unknown_template",
+                subject=name,
+                message=f"the pack has no such template; it has {len(known)}",
+                fix=did_you_mean(name, known) or f"use one of {', '.join(list(known)[:12])}",
+            )
+            for name in wanted.templates
+            if name not in known
+        ],
+    )
+    found = [one for one in templates if not wanted.templates or one.template_id in wanted.templates]
+    if not wanted.one_per_policy:
+        return found
+    first: dict[str, Template] = {}
+    for template in found:
+        first.setdefault(template.turn_policy, template)
+    return list(first.values())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A template's tasks while they pass the stages."""
+
+    template: Template
+    bindings: int = 0
+    tasks: list[Task] = field(default_factory=list)
+    surfaces: list[Surface] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    schemas: list[SchemaVerdict] = field(default_factory=list)
+    replays: list[ReplayVerdict] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def finished(self, language: str) -> Previewed:
+        shown = tuple(
+            Shown(
+                task=task,
+                surface=self.surfaces[number] if self.surfaces else None,
+                trace=self.traces[number] if self.traces else None,
+                replay=self.replays[number] if self.replays else None,
+            )
+            for number, task in enumerate(self.tasks)
+        )
+        return Previewed(
+            template=self.template,
+            language=language,
+            bindings=self.bindings,
+            shown=shown,
+            problems=tuple(dict.fromkeys(self.problems)),
+        )
+
+
+class _Table:
+    """The stages with the settings that a generation of this pack would have."""
+
+    def __init__(self, bench: Workbench, language: str) -> None:
+        pack, config = bench.pack, bench.config
+        self.oracle = bench.oracle
+        self.language = language
+        self.settings: ExpandSettings = settings_of(config, pack.manifest)
+        self._sources = sources_of(pack)
+        self._reserved_sources = sources_of_reserved(pack)
+        self._reserved = frozenset(pack.held_out.templates if pack.held_out is not None else ())
+        self._catalog = {tool.name: tool for tool in pack.tools}
+        self._parameter = pack.manifest.confirmation.parameter
+        self._wording: Wording = wording_of(
+            pack.manifest, pack.tools, language, config.surface_generation.prevent_tool_name_leakage
+        )
+
+    def draft(self, template: Template, count: int) -> _Draft:
+        """Everything but the replay; a stage that refuses leaves its problems and ends only its own branch."""
+        draft = _Draft(template=template)
+        try:
+            planned = outline(template, self._catalog)
+            sources = self._sources_for(template)
+            draft.bindings = pool_size(template, sources, self.settings)
+            take = range(min(count, draft.bindings))
+            draft.tasks = expand_template(template, sources, self.settings, take)
+        except BfclError as error:
+            draft.problems += error.problems
+            return draft
+        try:
+            draft.surfaces = render(template, planned, draft.tasks, self._wording)
+        except BfclError as error:
+            draft.problems += error.problems
+        self._derive(draft, planned)
+        return draft
+
+    def _sources_for(self, template: Template) -> Sources:
+        """Reserved rows are kept for reserved templates, as in validation."""
+        return self._reserved_sources if template.template_id in self._reserved else self._sources
+
+    def _derive(self, draft: _Draft, planned: Outline) -> None:
+        template = draft.template
+        try:
+            draft.traces = derive_chunk(template, planned, draft.tasks, self._catalog, self.oracle)
+            draft.schemas = validate(template, planned, draft.tasks, draft.traces, self._catalog, self._parameter)
+        except OracleError:
+            raise
+        except BfclError as error:
+            draft.problems += error.problems
+
+
+def _replay(drafts: Sequence[_Draft], table: _Table) -> None:
+    ready = [draft for draft in drafts if draft.schemas]
+    verdicts = replay(
+        [task for draft in ready for task in draft.tasks],
+        [trace for draft in ready for trace in draft.traces],
+        [schema for draft in ready for schema in draft.schemas],
+        table.oracle,
+        table.language,
+    )
+    start = 0
+    for draft in ready:
+        draft.replays = verdicts[start : start + len(draft.tasks)]
+        start += len(draft.tasks)
+
+
+def _survives(shown: Shown) -> bool:
+    return shown.surface is not None and shown.surface.accepted and shown.replay is not None and shown.replay.valid
+
+
+def document(previewed: Sequence[Previewed]) -> Json:
+    """The preview as one JSON document: per template its conversations in step order and their outcome."""
+    return {
+        "schema_version": "1.0",
+        "status": "pass" if all(one.good for one in previewed) else "blocked",
+        "templates": [_template_json(one) for one in previewed],
+    }
+
+
+def _template_json(one: Previewed) -> Json:
+    return {
+        "template_id": one.template.template_id,
+        "turn_policy": one.template.turn_policy,
+        "category": one.template.category,
+        "language": one.language,
+        "bindings": one.bindings,
+        "problems": [
+            {"code": problem.code, "message": problem.message, "field": problem.field, "recovery": problem.fix}
+            for problem in one.problems
+        ],
+        "conversations": [_shown_json(shown) for shown in one.shown],
+    }
+
+
+def _shown_json(shown: Shown) -> Json:
+    surface, trace, verdict = shown.surface, shown.trace, shown.replay
+    return {
+        "task_id": shown.task.task_id,
+        "slots": shown.task.slots,
+        "slots_initial": shown.task.slots_initial,
+        "turns": None if surface is None else [turn.to_json() for turn in surface.turns],
+        "guard_violations": None if surface is None else [one.to_json() for one in surface.guard_violations],
+        "expected_calls": None if trace is None else [call.to_json() for call in trace.calls],
+        "drop_reason": None if trace is None else trace.drop_reason,
+        "replay": None
+        if verdict is None
+        else {
+            "valid": verdict.valid,
+            "reason": verdict.reason,
+            "detail": verdict.detail,
+            "tool_results": [result.to_json() for result in verdict.tool_results],
+            "assertions": [outcome.to_json() for outcome in verdict.assertions],
+        },
+        "would_be_published": _survives(shown),
+    }

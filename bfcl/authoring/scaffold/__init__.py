@@ -1,0 +1,1 @@
+"""What does a starter pack hold, and how does it get to its place?"""
