@@ -13,9 +13,10 @@ BfclError(problems)   carries every problem found, never only the first
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class Problem:
 
     `path` and `line` (1-based, with `column`) place it in a file; `subject` names what has no place in a file:
     dotted configuration path, template or task id, artifact name. `field` is the dotted path inside the file.
-    `message` says what was seen, then what was expected; `fix` is an edit or a command.
+    `message` says what was seen, then what was expected; `fix` is an edit or a command. `suggests` is the word that a
+    "did you mean" among the fixes proposes, for whoever looks for what a misspelling causes.
     """
 
     code: str
@@ -35,6 +37,7 @@ class Problem:
     field: str | None = None
     subject: str | None = None
     fix: str | None = None
+    suggests: str | None = None
 
     def __str__(self) -> str:
         """`path:line: CODE: message` or `CODE: subject: message`, then an indented fix line. Rule: generation.md §1."""
@@ -45,13 +48,21 @@ class Problem:
             text = f"{self.code}: {self.subject}: {self.message}"
         else:
             text = f"{self.code}: {self.message}"
-        text = _one_line(text)
-        return text if self.fix is None else f"{text}\n  fix: {_one_line(self.fix)}"
+        text = one_line(text)
+        return text if self.fix is None else f"{text}\n  fix: {one_line(self.fix)}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Line breaks spelt out: what an author wrote must not break a block that tools read by lines."""
     return text.replace("\r", "\\x0d").replace("\n", "\\n")
+
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def visible(text: str) -> str:
+    """The text with control characters spelt out, so that no pack can steer a terminal. Keeps tabs and line feeds."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 class BfclError(Exception):
@@ -97,10 +108,21 @@ class ReleaseError(BfclError):
     """A published benchmark does not verify."""
 
 
+def closest(seen: str, known: Iterable[str]) -> str | None:
+    """The known word that a misspelt one most likely means, or None where nothing is close."""
+    close = difflib.get_close_matches(seen, sorted(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
 def did_you_mean(seen: str, known: Iterable[str]) -> str | None:
     """A fix line naming the closest known word, or None where nothing is close."""
-    close = difflib.get_close_matches(seen, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else None
+    close = closest(seen, known)
+    return None if close is None else meant(close)
+
+
+def meant(word: str) -> str:
+    """The fix line that proposes a word."""
+    return f"did you mean `{word}`?"
 
 
 def raise_all(error: type[BfclError], problems: Sequence[Problem]) -> None:

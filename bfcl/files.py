@@ -6,9 +6,11 @@ import ctypes
 import errno
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from bfcl.errors import DriftError, Problem, StageError
 
@@ -22,12 +24,16 @@ _STORAGE_ERRNOS = frozenset(
         errno.EISDIR,
         errno.ELOOP,
         errno.ENAMETOOLONG,
+        errno.ENOENT,
         errno.ENOSPC,
         errno.ENOTDIR,
         errno.EPERM,
         errno.EROFS,
     }
 )
+
+_ROOM: Final = "free space or make the directory writable, then run the same command again"
+_ELSEWHERE: Final = "choose a directory that is there and can be written to"
 
 
 @contextmanager
@@ -43,7 +49,7 @@ def storage(path: Path) -> Iterator[None]:
                 code="storage_failed",
                 subject=str(path),
                 message=f"cannot write: {error.strerror}",
-                fix="free space or make the directory writable, then run the same command again",
+                fix=_ELSEWHERE if error.errno == errno.ENOENT else _ROOM,
             )
         ) from error
 
@@ -93,31 +99,109 @@ def write_plain(path: Path, data: bytes) -> None:
             stream.write(data)
 
 
-def write_synced(path: Path, data: bytes, *, shown: Path | None = None) -> None:
-    """Create `path` with mode 0644 under any umask and fsync its bytes; the caller renames its directory.
+def write_synced(path: Path, data: bytes, *, shown: Path | None = None, mode: int = 0o644) -> None:
+    """Create `path` with its mode under any umask and fsync its bytes; the caller renames its directory.
 
     Raises: StageError `storage_failed` naming `shown`, the file it will become, if that has another name.
     """
     with storage(shown or path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(stream.fileno(), 0o644)
+            os.fchmod(stream.fileno(), mode)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a temporary sibling, fsync, rename over `path`. Raises StageError `storage_failed`."""
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
-            write_synced(temporary, data, shown=path)
+            write_synced(temporary, data, shown=path, mode=mode)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
         sync_dir(path.parent)
+
+
+def replace_atomic(path: Path, seen: bytes, data: bytes) -> bool:
+    """Give a file new bytes at once and keep its mode, unless it no longer holds what was `seen`: then False.
+
+    Raises: StageError `storage_failed`.
+    """
+    with storage(path):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if path.read_bytes() != seen:
+            return False
+    write_atomic(path, data, mode=mode)
+    return True
+
+
+@contextmanager
+def held_directory(path: Path) -> Iterator[None]:
+    """Wait until nobody else holds this directory, then hold it; no file is written for that.
+
+    Where the file system locks no directories, nothing is held: whoever writes compares before (`replace_atomic`).
+    """
+    import fcntl
+
+    with storage(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class AlreadyThereError(Exception):
+    """Something stands at `path`, where a file was to be created. Callers tell it in their own words."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.path = path
+
+
+def make_directories(path: Path, undo: ExitStack) -> None:
+    """`mkdir -p`, each directory made to be removed by `undo`."""
+    if path.is_dir():
+        return
+    make_directories(path.parent, undo)
+    try:
+        path.mkdir()
+    except FileExistsError:
+        # Made by somebody else meanwhile, and theirs to remove.
+        if not path.is_dir():
+            raise
+    else:
+        undo.callback(path.rmdir)
+
+
+def create_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Create every file, by its path below `directory`, and the directories they need: all of it or nothing.
+
+    Raises: AlreadyThereError where something is at a file's path, which is left as it is; StageError `storage_failed`.
+    """
+    with ExitStack() as undo:
+        for path in (directory / name for name in files):
+            with storage(path):
+                make_directories(path.parent, undo)
+                _claim(path)
+                undo.callback(path.unlink, missing_ok=True)
+        for name, data in files.items():
+            write_atomic(directory / name, data)
+        undo.pop_all()
+
+
+def _claim(path: Path) -> None:
+    """Create an empty file, so that whoever comes second fails and nobody's bytes are replaced."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        raise AlreadyThereError(path) from None
 
 
 class Lock:

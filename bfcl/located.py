@@ -180,11 +180,39 @@ def _compose(text: str, path: str, code: str) -> Any:
         said = error.problem or error.context or "unreadable"
         if "but found another document" in said:
             said = "a second document starts here; expected one document"
-        raise BfclError(Problem(code=code, path=path, line=line, column=column, message=f"not YAML: {said}")) from None
+        fix = _mending(said, text.split("\n")[line - 1 : line], column)
+        raise BfclError(
+            Problem(code=code, path=path, line=line, column=column, message=f"not YAML: {said}", fix=fix)
+        ) from None
     except yaml.YAMLError as error:
         line, column = _at(text, getattr(error, "position", 0) or 0)
         said = getattr(error, "reason", None) or str(error).splitlines()[0]
         raise BfclError(Problem(code=code, path=path, line=line, column=column, message=f"not YAML: {said}")) from None
+
+
+_MENDING = {
+    "mapping values are not allowed": "put the text in quotes if it holds `: `; else give this line the indentation of "
+    "its neighbours",
+    "did not find expected ',' or": "close the bracket that is open; put text in quotes if it holds brackets or commas",
+    "found unexpected ':'": "put the text in quotes: inside brackets a colon ends a key",
+    "found unexpected end of stream": "close the quotation mark that is open",
+    "did not find expected '-' indicator": "give this line the indentation of the entry it belongs to, or begin it "
+    "with `- `",
+    "did not find expected key": "give this line the indentation of its neighbours; put the whole text in quotes if it "
+    "begins with one",
+    "found undefined alias": "put the text in quotes: `*` begins an alias",
+}
+"""What to try where the parser's words say little; by how its message begins."""
+
+
+def _mending(said: str, lines: Sequence[str], column: int) -> str | None:
+    """The likeliest edit for a parser's complaint at a column of a line (none or one in `lines`)."""
+    if "cannot start any token" in said and lines:
+        character = lines[0][column - 1 : column]
+        if character == "\t":
+            return "indent with spaces; YAML allows no tab there"
+        return f"put the text in quotes: `{character}` begins no plain text" if character else None
+    return next((fix for begin, fix in _MENDING.items() if said.startswith(begin)), None)
 
 
 def _refuse_deep(text: str, path: str, code: str) -> None:

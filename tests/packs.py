@@ -283,8 +283,74 @@ TEMPLATES: dict[str, dict[str, Any]] = {
 }
 """Ready-made templates by id, `template_id` left out: one for each turn policy, two for `correction`."""
 
+LINKED: dict[str, dict[str, Any]] = {
+    "kiln_in_zone": {
+        "intent": "kiln_status",
+        **_READ,
+        "turn_policy": "single_turn",
+        "required_tools": ["get_kiln"],
+        "slots": {
+            "kiln_id": _KILN,
+            "zone": {"source": "fixture:kilns.zone", "same_row_as": "kiln_id", "visible_in_first_turn": True},
+        },
+        "success_assertions": ["assert_kiln_read", "assert_zone_as_said"],
+        "user_turn_templates": {"en": "Is kiln {kiln_id} in the {zone} wing free right now?"},
+        "assistant_milestones": [{"type": "tool_call", "tool": "get_kiln"}, {"type": "final_answer"}],
+    },
+    "kiln_of_firing": {
+        "intent": "kiln_of_firing",
+        **_READ,
+        "turn_policy": "single_turn",
+        "required_tools": ["get_kiln"],
+        "slots": {"firing_id": {"source": "firings.firing_id", "visible_in_first_turn": True}},
+        "success_assertions": ["assert_kiln_of_firing"],
+        "user_turn_templates": {"en": "Is the kiln that took firing {firing_id} free again?"},
+        "assistant_milestones": [
+            {
+                "type": "tool_call",
+                "tool": "get_kiln",
+                "args": {"kiln_id": {"from_fixture": {"slot": "firing_id", "field": "kiln_id"}}},
+            },
+            {"type": "final_answer"},
+        ],
+    },
+    "firing_corrected": {
+        "intent": "kiln_of_firing",
+        **_READ,
+        "turn_policy": "correction",
+        "required_tools": ["get_kiln"],
+        "slots": {
+            "firing_id": {"source": "firings.firing_id", "filter": "cone < 6", "visible_in_first_turn": True},
+            "cone": {"source": "firings.cone", "same_row_as": "firing_id", "visible_in_first_turn": True},
+        },
+        "success_assertions": ["assert_kiln_of_firing"],
+        "user_turn_templates": {"en": "Which kiln took firing {firing_id}, the one at cone {cone}?"},
+        "assistant_milestones": [
+            {"type": "final_answer", "id": "announce", "content_template": {"en": "Looking for {firing_id}."}},
+            {
+                "type": "tool_call",
+                "tool": "get_kiln",
+                "args": {"kiln_id": {"from_fixture": {"slot": "firing_id", "field": "kiln_id"}}},
+            },
+            {"type": "final_answer", "id": "answer"},
+        ],
+        "user_simulator_turns": [
+            {
+                "after": "announce",
+                "content_template": {"en": "Sorry, I meant {right_firing}, at cone {cone}."},
+                "slot_updates": {
+                    "firing_id": {"source": "firings.firing_id", "filter": "cone == 6", "bind_as": "right_firing"}
+                },
+            }
+        ],
+    },
+}
+"""Templates that take several values from one row: a slot that follows, an argument, both under a correction."""
+
 BASE = ("kiln_status", "start_confirmed", "kiln_and_firing", "out_of_scope")
 ALL_POLICIES = tuple(TEMPLATES)
+ROW_LINKS = tuple(LINKED)
+_READY = {**TEMPLATES, **LINKED}
 
 CASES: list[Any] = [
     {"id": "kiln_found", "tool": "get_kiln", "arguments": {"kiln_id": "K-1"}, "expect": {"result_class": "success"}},
@@ -493,6 +559,21 @@ def assert_no_tool_called(*, state, trace, task, ctx):
     assert not trace, "a tool was called"
 '''
 
+LINKED_ASSERTIONS = """
+
+def assert_zone_as_said(*, state, trace, task, ctx):
+    assert trace, "no kiln was looked up"
+    assert trace[-1]["result"]["kiln"]["zone"] == task["slots"]["zone"]
+
+
+def assert_kiln_of_firing(*, state, trace, task, ctx):
+    assert trace, "no kiln was looked up"
+    firing = state["firings"][task["slots"]["firing_id"]]
+    assert trace[-1]["arguments"] == {"kiln_id": firing["kiln_id"]}
+    assert task["slots"]["firing_id.kiln_id"] == firing["kiln_id"]
+"""
+"""What the templates of `LINKED` name besides."""
+
 README = "# Kiln studio\n\nA pack for tests.\n"
 
 
@@ -510,13 +591,13 @@ class Draft:
                 "manifest.yaml": MANIFEST,
                 "tools.json": TOOLS,
                 "fixtures.json": FIXTURES,
-                "task_templates.yaml": [{"template_id": name, **TEMPLATES[name]} for name in templates],
+                "task_templates.yaml": [{"template_id": name, **_READY[name]} for name in templates],
                 "validation_cases.yaml": CASES,
             }
         )
         self.texts: dict[str, str | bytes] = {
             "backend.py": BACKEND,
-            "assertions.py": ASSERTIONS,
+            "assertions.py": ASSERTIONS + (LINKED_ASSERTIONS if LINKED.keys() & set(templates) else ""),
             "README.md": README,
         }
 
@@ -616,7 +697,7 @@ def drop_template(template_id: str, pointer: Iterable[str | int] = ()) -> Edit:
 
 def add_template(template_id: str, like: str, **fields: object) -> Edit:
     """Append a copy of a ready-made template under another id, with top-level fields replaced."""
-    return put("task_templates.yaml", ("-",), {"template_id": template_id, **TEMPLATES[like], **fields})
+    return put("task_templates.yaml", ("-",), {"template_id": template_id, **_READY[like], **fields})
 
 
 def held_out(fixtures: dict[str, list[Any]] | None = None, templates: Sequence[str] = (), **policy: object) -> Edit:

@@ -6,7 +6,17 @@ import pickle
 
 import pytest
 
-from bfcl.errors import BfclError, ConfigError, DriftError, PackError, Problem, did_you_mean, raise_all
+from bfcl.errors import (
+    BfclError,
+    ConfigError,
+    DriftError,
+    PackError,
+    Problem,
+    closest,
+    did_you_mean,
+    raise_all,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +34,10 @@ from bfcl.errors import BfclError, ConfigError, DriftError, PackError, Problem, 
 )
 def test_problem_reads_as_one_block(problem: Problem, text: str) -> None:
     assert str(problem) == text
+
+
+def test_text_of_others_cannot_steer_a_terminal() -> None:
+    assert visible("\x1b[2J\x07\x9b\r\x7f é\t\n") == "\\x1b[2J\\x07\\x9b\\x0d\\x7f é\t\n"
 
 
 def test_refusal_says_every_problem_in_order() -> None:
@@ -60,6 +74,8 @@ def test_raise_all_raises_only_where_there_is_something() -> None:
 def test_did_you_mean_names_the_closest_word_or_nothing() -> None:
     assert did_you_mean("jbos", ("config", "jobs")) == "did you mean `jobs`?"
     assert did_you_mean("zzz", ("config", "jobs")) is None
+    assert closest("jbos", ("config", "jobs")) == "jobs"
+    assert closest("zzz", ("config", "jobs")) is None
     assert did_you_mean("ab", {"abd", "abc"}) == did_you_mean("ab", ["abc", "abd"])
 
 

@@ -8,15 +8,28 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from bfcl import files
 from bfcl.errors import DriftError, StageError
-from bfcl.files import Lock, storage, sync_dir, sync_file, write_atomic, write_synced
+from bfcl.files import (
+    AlreadyThereError,
+    Lock,
+    create_files,
+    held_directory,
+    make_directories,
+    replace_atomic,
+    storage,
+    sync_dir,
+    sync_file,
+    write_atomic,
+    write_synced,
+)
 
 HOLDER = """
 import sys
@@ -101,8 +114,51 @@ def test_storage_refusals_of_the_system_are_told(number: int) -> None:
 
 
 def test_other_errors_of_the_system_are_bugs() -> None:
-    with pytest.raises(FileNotFoundError), storage(Path("/some/where")):
-        raise FileNotFoundError(errno.ENOENT, "gone")
+    with pytest.raises(OSError, match="bad"), storage(Path("/some/where")):
+        raise OSError(errno.EBADF, "bad")
+
+
+def test_place_where_no_directory_can_be_made_is_refused() -> None:
+    with pytest.raises(StageError) as caught:
+        write_atomic(Path("/proc/nowhere/file"), b"")
+    assert str(caught.value) == (
+        "storage_failed: /proc/nowhere/file: cannot write: No such file or directory\n"
+        "  fix: choose a directory that is there and can be written to"
+    )
+
+
+def test_replacing_keeps_the_mode_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    assert replace_atomic(path, b"old", b"new")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o600)
+
+
+def test_file_that_holds_something_else_by_now_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"edited")
+    assert not replace_atomic(path, b"old", b"new")
+    assert path.read_bytes() == b"edited"
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_directory_is_held_by_one_at_a_time_and_stays_empty(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def second() -> None:
+        with held_directory(tmp_path):
+            order.append("second")
+
+    with held_directory(tmp_path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        # It could go on at once if nothing kept it out.
+        thread.join(0.05)
+        order.append("first")
+        assert list(tmp_path.iterdir()) == []
+    thread.join()
+    assert order == ["first", "second"]
 
 
 def test_syncing_what_is_not_there_says_so(tmp_path: Path) -> None:
@@ -172,3 +228,63 @@ def test_lock_is_not_inherited_by_programs_started_under_it(tmp_path: Path) -> N
         again.acquire()
         again.release()
         child.kill()
+
+
+def below(root: Path) -> dict[str, bytes | None]:
+    """Every file and directory below `root`; None for a directory."""
+    paths = sorted(root.rglob("*"))
+    return {str(path.relative_to(root)): None if path.is_dir() else path.read_bytes() for path in paths}
+
+
+def test_created_files_come_with_the_directories_they_need(tmp_path: Path) -> None:
+    create_files(tmp_path / "a", {"one": b"1", "b/two": b"2"})
+    assert below(tmp_path) == {"a": None, "a/b": None, "a/b/two": b"2", "a/one": b"1"}
+
+
+def test_file_that_is_there_is_named_and_kept_and_nothing_else_created(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"theirs")
+    with pytest.raises(AlreadyThereError) as caught:
+        create_files(tmp_path, {"a/one": b"1", "b": b"2"})
+    assert caught.value.path == tmp_path / "b"
+    assert below(tmp_path) == {"b": b"theirs"}
+
+
+def test_link_that_leads_nowhere_is_there_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "b").symlink_to("gone")
+    with pytest.raises(AlreadyThereError):
+        create_files(tmp_path, {"b": b"2"})
+    assert not (tmp_path / "gone").exists()
+
+
+def test_file_where_a_directory_must_be_is_a_storage_refusal(tmp_path: Path) -> None:
+    (tmp_path / "wall").write_bytes(b"")
+    with pytest.raises(StageError) as caught:
+        create_files(tmp_path, {"a": b"1", "wall/b": b"2"})
+    assert str(caught.value) == (
+        f"storage_failed: {tmp_path / 'wall' / 'b'}: cannot write: File exists\n"
+        "  fix: free space or make the directory writable, then run the same command again"
+    )
+    assert below(tmp_path) == {"wall": b""}
+
+
+def test_disk_that_fills_up_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = files.write_synced
+
+    def full(path: Path, data: bytes, *, shown: Path | None = None, mode: int = 0o644) -> None:
+        with storage(shown or path):
+            if data == b"2":
+                raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data, shown=shown, mode=mode)
+
+    monkeypatch.setattr(files, "write_synced", full)
+    with pytest.raises(StageError, match="storage_failed"):
+        create_files(tmp_path / "new", {"a": b"1", "b/c": b"2"})
+    assert below(tmp_path) == {}
+
+
+def test_directories_made_are_removed_by_undo_and_those_that_were_there_stay(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with ExitStack() as undo:
+        make_directories(tmp_path / "a" / "b" / "c", undo)
+        assert (tmp_path / "a" / "b" / "c").is_dir()
+    assert below(tmp_path) == {"a": None}

@@ -56,6 +56,55 @@ def refused(parse: Any, data: bytes) -> Problem:
     return caught.value.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "said", "fix"),
+    [
+        (
+            "en: Yes: go ahead\n",
+            1,
+            "mapping values are not allowed in this context",
+            "put the text in quotes if it holds `: `; else give this line the indentation of its neighbours",
+        ),
+        (
+            "a: {en: {kind} x}\n",
+            1,
+            "did not find expected ',' or '}'",
+            "close the bracket that is open; put text in quotes if it holds brackets or commas",
+        ),
+        (
+            "a: {b: range:{min: 1}}\n",
+            1,
+            "found unexpected ':'",
+            "put the text in quotes: inside brackets a colon ends a key",
+        ),
+        ("a: 'x\n", 2, "found unexpected end of stream", "close the quotation mark that is open"),
+        (
+            "a:\n\tb: 1\n",
+            2,
+            "found character that cannot start any token",
+            "indent with spaces; YAML allows no tab there",
+        ),
+        (
+            "a: @x\n",
+            1,
+            "found character that cannot start any token",
+            "put the text in quotes: `@` begins no plain text",
+        ),
+        (
+            "- a: b\n c: d\n",
+            2,
+            "did not find expected '-' indicator",
+            "give this line the indentation of the entry it belongs to, or begin it with `- `",
+        ),
+        ("a: *x\n", 1, "found undefined alias", "put the text in quotes: `*` begins an alias"),
+    ],
+)
+def test_yaml_slip_is_told_with_the_likeliest_edit(text: str, line: int, said: str, fix: str) -> None:
+    with pytest.raises(BfclError) as caught:
+        parse_yaml(text.encode(), path="file", code="bad_file")
+    assert str(caught.value) == f"file:{line}: bad_file: not YAML: {said}\n  fix: {fix}"
+
+
 @pytest.mark.parametrize("parse", PARSERS.values(), ids=PARSERS)
 @given(
     data=st.binary(max_size=40)

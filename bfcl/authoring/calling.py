@@ -32,6 +32,8 @@ class Answered:
 
     asked: Asked
     in_catalog: bool
+    hint: str | None
+    """The catalog's tool that was most likely meant, where it has none of this name."""
     result: Mapping[str, Json] | None
     result_class: str | None
     """`success`, `structured_error` or `awaiting_confirmation`."""
@@ -59,6 +61,7 @@ def call(bench: Workbench, asked: Asked) -> Answered:
     return Answered(
         asked=asked,
         in_catalog=tool is not None,
+        hint=None if tool is not None else did_you_mean(asked.tool, [one.name for one in bench.pack.tools]),
         result=result,
         result_class=None if result is None else classify(result, bench.pack.manifest.confirmation),
         changes=tuple(differences(json.loads(states[0]), json.loads(states[1]))) if states else (),
@@ -99,6 +102,7 @@ def document(answered: Answered) -> Json:
         "arguments": answered.asked.arguments,
         "after": answered.asked.after,
         "in_catalog": answered.in_catalog,
+        "hint": answered.hint,
         "result": answered.result,
         "result_class": answered.result_class,
         "state_changes": [{"path": one.path, "before": one.left, "after": one.right} for one in answered.changes],
@@ -107,6 +111,44 @@ def document(answered: Answered) -> Json:
         if broken is None
         else {"code": broken.code, "message": broken.message, "phase": broken.phase, "where": broken.where},
     }
+
+
+def check_case_id(bench: Workbench, name: str) -> None:
+    """Raise ConfigError `call_record_invalid` where no further case of the pack can have this id."""
+    taken = any(case.id == name for case in bench.pack.cases)
+    if name.strip() and not taken:
+        return
+    message = f"the pack has a validation case `{name}` already" if taken else "is blank; expected the id of a new case"
+    raise ConfigError(
+        Problem(code="call_record_invalid", subject="--record", message=message, fix="choose another name")
+    )
+
+
+def doubts(answered: Answered) -> list[Problem]:
+    """Why the pack would not be Gold with the recorded case, although the case expects exactly what was seen."""
+    found = []
+    if not answered.in_catalog:
+        message = f"the catalog has no tool `{answered.asked.tool}`, so no check accepts a case of it"
+        found.append(Problem(code="unknown_tool", message=message, fix=answered.hint or "add it to tools.json"))
+    if answered.result_class == "success" and answered.schema_failures:
+        first = answered.schema_failures[0]
+        place = "" if first.pointer is None else f"`{first.pointer}`: "
+        message = f"the tool succeeded with arguments that its schema refuses: {place}{first.message}"
+        fix = "let the backend refuse them, or the schema allow them; then record again"
+        found.append(Problem(code="successful_validation_case_schema_mismatch", message=message, fix=fix))
+    if answered.result_class == "structured_error" and _error_code(answered) is None:
+        message = "the error has no `code` that is text, so the case names none"
+        found.append(
+            Problem(code="error_code_missing", message=message, fix="give the error a code, then record again")
+        )
+    return found
+
+
+def _error_code(answered: Answered) -> str | None:
+    """`error.code` of the result where a case may name it: text that is not blank."""
+    error = None if answered.result is None else answered.result.get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, str) and code.strip() else None
 
 
 def recorded_case(answered: Answered, name: str) -> dict[str, Json]:
@@ -121,9 +163,9 @@ def recorded_case(answered: Answered, name: str) -> dict[str, Json]:
     if answered.asked.after is not None:
         case["reset_before"] = False
     expect: dict[str, Json] = {"result_class": answered.result_class}
-    error = answered.result.get("error")
-    if isinstance(error, Mapping):
-        expect["error_code"] = error.get("code")
+    code = _error_code(answered)
+    if code is not None:
+        expect["error_code"] = code
     if not answered.changes:
         expect["state_unchanged"] = True
     expect |= {field: value for field, value in answered.result.items() if field not in (*CLAIMS, "error")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,7 @@ from bfcl.authoring.diagnostics.diagnostic import Cause, Diagnostic
 from bfcl.canonical import Json
 from bfcl.errors import BfclError, Problem
 from bfcl.pack.json_pointer import pointer_parts
+from bfcl.pack.layout import shown
 from bfcl.pack.load import Reading
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.slots import parse_source
@@ -29,6 +31,18 @@ _OF_MANIFEST: Final[Mapping[str, frozenset[str]]] = {
     "assistant_turn_templates": frozenset({"missing_assistant_turn_templates"}),
 }
 """What follows where the manifest's value under a key could not be used."""
+_OF_WHOLE_MANIFEST: Final = frozenset[str]().union(*_OF_MANIFEST.values())
+"""What follows where nothing in the manifest could be used."""
+
+FOLDED_AFTER: Final = 10
+"""How many diagnostics of one code are told of one cause: what is to be mended must not drown in what follows."""
+
+_OF_FILE: Final[Mapping[Role, frozenset[str]]] = {
+    "held_out": frozenset({"category_budget_too_small"}),
+    "fixtures": frozenset({"unknown_collection"}),
+}
+"""What follows where a file could not be used: what it reserves, or the rows it holds, are unknown."""
+_NOT_THERE: Final = frozenset({"pack_file_missing", "pack_outside_allowlist"})
 
 _OF_LINKS: Final = "simulator_after_unresolved"
 _UNANSWERED: Final = "text_milestone_without_reply"
@@ -36,13 +50,16 @@ _UNANSWERED: Final = "text_milestone_without_reply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What loading refused: the first problem of each tool, of each tool's cases, and of each manifest key."""
+    """What loading refused: the first problem of each tool, of each tool's cases, of manifest keys and of files."""
 
     pack: Pack
     tools: Mapping[str, Problem]
     cases: Mapping[str, Problem]
     manifest: Mapping[str, Problem]
+    files: Mapping[Role, Problem]
     problems: tuple[Problem, ...]
+    manifest_is_used: bool
+    """Whether anything of the manifest could be used."""
 
     @classmethod
     def of(cls, pack: Pack, reading: Reading) -> Known:
@@ -52,12 +69,19 @@ class Known:
             tools=dict(_of_entries(reading, "tools", "tools_catalog_invalid", ("function", "name"))),
             cases=dict(_of_entries(reading, "validation_cases", "validation_cases_invalid", ("tool",))),
             manifest=dict(_refused_keys(reading.problems)),
+            files={role: first for role in _OF_FILE if (first := _of_role(pack, role, reading.problems)) is not None},
             problems=reading.problems,
+            manifest_is_used=not any(one.code == "manifest_invalid" and not one.field for one in reading.problems),
         )
 
 
 def with_causes(diagnostics: Sequence[Diagnostic], known: Known) -> list[Diagnostic]:
-    """The diagnostics, each with the one that caused it where that can be told."""
+    """The diagnostics, each with the one that caused it where that can be told.
+
+    Those that only say what a manifest would hold which is no mapping at all are left out: that is told.
+    """
+    if not known.manifest_is_used:
+        diagnostics = [one for one in diagnostics if one.code not in _OF_WHOLE_MANIFEST]
     unlinked = {one.template_id: _cause(one) for one in reversed(diagnostics) if one.code == _OF_LINKS}
     unusable = {one.tool: _cause(one) for one in reversed(diagnostics) if one.code == "unsupported_parameter_schema"}
 
@@ -73,9 +97,32 @@ def with_causes(diagnostics: Sequence[Diagnostic], known: Known) -> list[Diagnos
         lambda one: _of_tool(one, known),
         lambda one: _of_case(one, known),
         lambda one: _of_manifest(one, known),
+        lambda one: _of_file(one, known),
         lambda one: _of_misspelling(one, known),
     )
     return [_marked(one, rules) for one in diagnostics]
+
+
+def folded(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """In the same order, of those that share code and cause the first ones only; the last of these says how many more.
+
+    A diagnostic without a cause is never left out.
+    """
+    times = Counter((one.code, one.because) for one in diagnostics if one.because is not None)
+    shown: Counter[tuple[str, Cause]] = Counter()
+    found: list[Diagnostic] = []
+    for one in diagnostics:
+        if one.because is None:
+            found.append(one)
+            continue
+        kind = (one.code, one.because)
+        shown[kind] += 1
+        more = times[kind] - FOLDED_AFTER
+        if shown[kind] == FOLDED_AFTER and more > 0:
+            one = dataclasses.replace(one, message=f"{one.message}; and {more} more like it")  # noqa: PLW2901
+        if shown[kind] <= FOLDED_AFTER:
+            found.append(one)
+    return found
 
 
 def _marked(one: Diagnostic, rules: Sequence[Callable[[Diagnostic], Cause | None]]) -> Diagnostic:
@@ -101,6 +148,11 @@ def _of_case(one: Diagnostic, known: Known) -> Cause | None:
 def _of_manifest(one: Diagnostic, known: Known) -> Cause | None:
     """A default stood in for a value of the manifest that was refused."""
     return next((_told(problem) for key, problem in known.manifest.items() if one.code in _follows(key)), None)
+
+
+def _of_file(one: Diagnostic, known: Known) -> Cause | None:
+    """A file that others draw from could not be used."""
+    return next((_told(problem) for role, problem in known.files.items() if one.code in _OF_FILE[role]), None)
 
 
 def _follows(key: str) -> frozenset[str]:
@@ -145,6 +197,17 @@ def _refused_keys(problems: Sequence[Problem]) -> Iterator[tuple[str, Problem]]:
     for problem in problems:
         if problem.code == "manifest_invalid" and problem.field:
             yield problem.field.split(".")[0], problem
+
+
+def _of_role(pack: Pack, role: Role, problems: Sequence[Problem]) -> Problem | None:
+    """The first problem that keeps a role's file from being used: where the manifest names it, or inside it."""
+    inside = shown(pack.files[role].path) if role in pack.files else None
+    for problem in problems:
+        key = (problem.field or "").rpartition(".")[2]
+        refused = problem.code == "manifest_invalid" or problem.code in _NOT_THERE
+        if (key == role and refused) or (inside is not None and problem.path == inside):
+            return problem
+    return None
 
 
 def _drawn_tool(one: Diagnostic, pack: Pack) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from bfcl.authoring.preview import Shown
-from bfcl.canonical import canonical_text
-from bfcl.records.trace import Call
+from bfcl.canonical import Json, canonical_text
 
 Who = Literal["user", "assistant", "call", "result", "guard", "passed", "failed", "dropped"]
 
@@ -41,15 +40,14 @@ def _calls(shown: Shown, group: int | None) -> Iterator[Line]:
     results = () if shown.replay is None else shown.replay.tool_results
     for number, call in enumerate(calls):
         if group is None or call.call_group == group:
-            yield Line("call", call_text(call))
+            yield Line("call", call_text(call.function_name, call.arguments))
             if number < len(results):
                 yield Line("result", canonical_text(results[number].result))
 
 
-def call_text(call: Call) -> str:
-    """`tool(name="value", ...)`: arguments in derived order, values as JSON."""
-    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in call.arguments.items())
-    return f"{call.function_name}({arguments})"
+def call_text(tool: str, arguments: Mapping[str, Json]) -> str:
+    """`tool(name="value", ...)`: arguments in the order given, values as JSON."""
+    return f"{tool}({', '.join(f'{name}={canonical_text(value)}' for name, value in arguments.items())})"
 
 
 def _outcome(shown: Shown) -> Iterator[Line]:

@@ -8,19 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from bfcl.checks import probes
+from bfcl.checks import assertions_importable, declared_validation_cases, probes
+from bfcl.checks.budget import offers
+from bfcl.checks.report import as_problem
 from bfcl.config.model import RunConfig
 from bfcl.errors import BfclError, Problem
 from bfcl.oracle.protocol import Oracle
 from bfcl.pack.fixtures import collection_rows, primary_key
 from bfcl.pack.held_out import fixture_ref
+from bfcl.pack.layout import shown
 from bfcl.pack.model import Pack
 from bfcl.pack.slots import parse_source
 from bfcl.records.ids import TURN_POLICIES, TemplateId
 from bfcl.records.template import Template
-from bfcl.stages.bindings import Sources, drawn_sources, sources_of
-from bfcl.stages.expand import ExpandSettings, allocate, budget_problems, pool_size
+from bfcl.records.verdict import Finding
+from bfcl.stages.bindings import Sources, sources_of
+from bfcl.stages.expand import ExpandSettings, allocate, budget_problems, pool_sizes
 from bfcl.stages.held_out_bindings import bindable_templates
+from bfcl.stages.row_links import draws
 
 MODULE: Final = "(module)"
 """Where assertions.py names a tool outside any function."""
@@ -117,17 +122,25 @@ def coverage(
         pack_id=pack.manifest.pack_id,
         pack_version=pack.manifest.version,
     )
-    sizes, faults = _sizes(pack, sources, settings)
-    templates = tuple(_templates(pack, sizes, wanted))
-    categories = tuple(_categories(templates, wanted))
-    missing = [*_uncovered(pack, tools), *faults, *_unasserted(pack), *_over_budget(pack, wanted)]
+    bindable = bindable_templates(pack.templates, pack.held_out)
+    sizes, faults = pool_sizes(bindable, sources, settings)
+    untold = [*_uncovered(pack, seen), *assertions_importable.without_assertion(pack)]
+    root = shown(pack.root)
+    missing = [
+        *(as_problem(finding, root=root) for finding in untold),
+        *faults,
+        *budget_problems(bindable, wanted),
+    ]
     return Coverage(
         pack=pack,
         ran=oracle is not None,
         tools=tools,
         policies=_policies(pack),
-        templates=templates,
-        categories=categories,
+        templates=tuple(_templates(pack, sizes, wanted)),
+        categories=tuple(
+            CategoryCover(category=one.category, templates=one.templates, budget=wanted, bindings=one.tasks)
+            for one in offers(bindable, sizes)
+        ),
         collections=tuple(_collections(pack, sources)),
         missing=tuple(missing),
     )
@@ -140,6 +153,13 @@ def _observed(pack: Pack, oracle: Oracle) -> probes.Observed:
     chains = probes.chained(pack.cases)
     results = oracle.run([probes.episode(pack.cases, chain) for chain in chains])
     return probes.observe(pack, chains, results)
+
+
+def _uncovered(pack: Pack, seen: probes.Observed | None) -> Iterator[Finding]:
+    """Tools without a success or a refusal, as check 5 tells them; by what the cases declare where nothing ran."""
+    if seen is not None:
+        return declared_validation_cases.coverage_gaps(pack, seen)
+    return declared_validation_cases.uncovered(pack, declared_validation_cases.declared_coverage(pack.cases))
 
 
 def _tools(pack: Pack, seen: probes.Observed | None, assertions: bytes) -> Iterator[ToolCover]:
@@ -199,18 +219,6 @@ def named_by(source: bytes, tools: set[str]) -> dict[str, list[str]]:
 # --- templates ------------------------------------------------------------------------------------------------------
 
 
-def _sizes(pack: Pack, sources: Sources, settings: ExpandSettings) -> tuple[dict[TemplateId, int], list[Problem]]:
-    """Bindings of each template that generation may bind, and why some have none."""
-    sizes: dict[TemplateId, int] = {}
-    problems: list[Problem] = []
-    for template in bindable_templates(pack.templates, pack.held_out):
-        try:
-            sizes[template.template_id] = pool_size(template, sources, settings)
-        except BfclError as error:
-            problems += error.problems
-    return sizes, problems
-
-
 def _templates(pack: Pack, sizes: Mapping[TemplateId, int], budget: int) -> Iterator[TemplateCover]:
     bindable = [one for one in pack.templates if one.template_id in sizes]
     shares = Counter(template_id for template_id, _ in allocate(bindable, sizes, budget))
@@ -224,14 +232,6 @@ def _templates(pack: Pack, sizes: Mapping[TemplateId, int], budget: int) -> Iter
             bindings=sizes.get(template.template_id),
             tasks=shares[template.template_id],
         )
-
-
-def _categories(templates: Sequence[TemplateCover], budget: int) -> Iterator[CategoryCover]:
-    names = dict.fromkeys(one.category for one in templates if not one.reserved)
-    for name in names:
-        members = [one for one in templates if one.category == name and not one.reserved]
-        bindings = sum(one.bindings or 0 for one in members)
-        yield CategoryCover(category=name, templates=len(members), budget=budget, bindings=bindings)
 
 
 def _policies(pack: Pack) -> dict[str, dict[str, int]]:
@@ -275,12 +275,12 @@ def _collections(pack: Pack, sources: Sources) -> Iterator[CollectionCover]:
 
 def _drawn(template: Template, sources: Sources) -> Iterator[tuple[str, Sequence[str]]]:
     """Collection and row references of everything a template's slots and corrections may bind."""
-    for source, filter_text in drawn_sources(template):
+    for draw in draws(template):
         try:
-            collection = parse_source(source).collection
+            collection = parse_source(draw.source).collection
         except BfclError:
             continue
-        refs = sources.resolve(source, filter_text).candidates.refs
+        refs = sources.resolve(*draw).candidates.refs
         if collection is not None and refs is not None:
             yield collection, refs
 
@@ -297,44 +297,3 @@ def _unbound(pack: Pack, name: str, taken: set[str]) -> tuple[str, ...] | None:
     return tuple(
         str(value) for value in values if isinstance(value, str | int) and fixture_ref(name, value) not in taken
     )
-
-
-# --- what is missing ------------------------------------------------------------------------------------------------
-
-
-def _uncovered(pack: Pack, tools: Sequence[ToolCover]) -> Iterator[Problem]:
-    """`incomplete_validation_coverage`, as check 5 tells it."""
-    for index, tool in enumerate(tools):
-        sides = tool.declared if tool.observed is None else tool.observed
-        for side in ("success", "negative"):
-            if not sides[side]:
-                yield _at_tool(pack, index, tool, side)
-
-
-def _at_tool(pack: Pack, index: int, tool: ToolCover, side: str) -> Problem:
-    declared = tool.declared[side]
-    also = f"; {declared} declared, none observed" if declared and tool.observed is not None else ""
-    return Problem(
-        code="incomplete_validation_coverage",
-        path=pack.documents["tools"].path,
-        line=pack.documents["tools"].line((index, "function", "name")),
-        message=f"`{tool.name}` has no {side} probe; expected at least one{also}",
-        fix=f"add a case with `bfcl call <pack> {tool.name} --args '{{...}}' --record <name>`",
-    )
-
-
-def _unasserted(pack: Pack) -> Iterator[Problem]:
-    document = pack.documents["templates"]
-    for index, template in enumerate(pack.templates):
-        if not template.success_assertions:
-            yield Problem(
-                code="template_without_success_assertion",
-                path=document.path,
-                line=document.line((index,)),
-                message=f"{template.template_id}: names no success assertion; expected at least one",
-                fix="add `success_assertions`",
-            )
-
-
-def _over_budget(pack: Pack, budget: int) -> list[Problem]:
-    return budget_problems(bindable_templates(pack.templates, pack.held_out), budget)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -27,6 +28,7 @@ SECTIONS: Final = (
     "validation_cases",
     "assertions",
     "backend",
+    "modules",
     "fixtures",
     "held_out",
 )
@@ -48,11 +50,13 @@ class Item:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """A loaded pack with the text of its two Python files."""
+    """A loaded pack with the text of its Python files."""
 
     pack: Pack
     assertions: bytes
     backend: bytes
+    modules: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+    """Further Python files below the root, by their path there: what the two may import."""
 
 
 def items(a: Sources, b: Sources) -> dict[str, list[Item]]:
@@ -61,9 +65,10 @@ def items(a: Sources, b: Sources) -> dict[str, list[Item]]:
         "manifest": list(_manifest(a.pack, b.pack)),
         "tools": list(_tools(a.pack.tools, b.pack.tools)),
         "templates": list(_templates(a.pack.templates, b.pack.templates)),
-        "validation_cases": list(_cases(a.pack.cases, b.pack.cases)),
+        "validation_cases": list(_cases(a.pack, b.pack)),
         "assertions": list(functions(a.assertions, b.assertions)),
         "backend": list(functions(a.backend, b.backend)),
+        "modules": list(_modules(a.modules, b.modules)),
         "fixtures": list(_fixtures(a.pack, b.pack)),
         "held_out": list(_held_out(a.pack, b.pack)),
     }
@@ -110,12 +115,15 @@ def _tools(a: Sequence[Tool], b: Sequence[Tool]) -> Iterator[Item]:
     left, right = ({tool.name: tool for tool in tools} for tools in (a, b))
     yield from _keyed(left, right)
     for name in left:
-        if name in right and left[name] != right[name]:
+        if name in right:
             details = (*_fields(left[name], right[name], leave_out="parameters"), *_parameters(left[name], right[name]))
-            yield Item(change="changed", name=name, details=details)
+            if details:
+                yield Item(change="changed", name=name, details=details)
 
 
 def _parameters(left: Tool, right: Tool) -> Iterator[str]:
+    if (left.parameters is None) is not (right.parameters is None):
+        yield "parameters"
     before, after = left.parameters or {}, right.parameters or {}
     was, now = (_properties(schema) for schema in (before, after))
     yield from (f"parameter `{name}` removed" for name in was if name not in now)
@@ -138,23 +146,50 @@ def _templates(a: Sequence[Template], b: Sequence[Template]) -> Iterator[Item]:
     right: dict[str, Template] = {one.template_id: one for one in b}
     yield from _keyed(left, right)
     for name in left:
-        if name in right and left[name] != right[name]:
-            yield Item(change="changed", name=name, details=tuple(_fields(left[name], right[name])))
+        details = tuple(_fields(left[name], right[name])) if name in right else ()
+        if details:
+            yield Item(change="changed", name=name, details=details)
 
 
-def _cases(a: Sequence[Case], b: Sequence[Case]) -> Iterator[Item]:
-    left, right = ({one.id: one for one in cases} for cases in (a, b))
+def _cases(a: Pack, b: Pack) -> Iterator[Item]:
+    left, right = ({one.id: one for one in pack.cases} for pack in (a, b))
     yield from _keyed(left, right)
+    was, now = _notes(a), _notes(b)
     for name in left:
-        if name in right and left[name] != right[name]:
-            yield Item(change="changed", name=name, details=tuple(_fields(left[name], right[name])))
+        if name in right:
+            notes = ("notes",) if was.get(name) != now.get(name) else ()
+            details = (*_fields(left[name], right[name]), *notes)
+            if details:
+                yield Item(change="changed", name=name, details=details)
+
+
+def _notes(pack: Pack) -> dict[str, str]:
+    """Case id to its notes, which loading leaves out, as JSON."""
+    written = pack.documents["validation_cases"].value
+    entries = written if isinstance(written, list) else []
+    return {
+        str(entry.get("id")): canonical_text(entry["notes"])
+        for entry in entries
+        if isinstance(entry, Mapping) and "notes" in entry
+    }
 
 
 def _fields(left: Tool | Template | Case, right: Tool | Template | Case, leave_out: str = "") -> Iterator[str]:
     """Names of the fields that differ, in the order of the record."""
-    for field in dataclasses.fields(left):
-        if field.name != leave_out and getattr(left, field.name) != getattr(right, field.name):
-            yield field.name
+    before, after = _plain(left), _plain(right)
+    yield from (name for name in before if name != leave_out and before[name] != after[name])
+
+
+def _plain(record: Tool | Template | Case) -> dict[str, str]:
+    """Each field as JSON, for Python takes `true`, `1` and `1.0` for equal. The order of slots is one of their values.
+
+    `json` rather than the canonical form for slots: the order in which they stand decides what is drawn first.
+    """
+    values = dataclasses.asdict(record)
+    texts = {name: canonical_text(value) for name, value in values.items()}
+    if "slots" in values:
+        texts["slots"] = json.dumps([[name, canonical_text(slot)] for name, slot in values["slots"].items()])
+    return texts
 
 
 # --- Python files ---------------------------------------------------------------------------------------------------
@@ -175,6 +210,9 @@ def functions(a: bytes, b: bytes) -> Iterator[Item]:
     changed = [name for name in left if name in right and _dumped(left[name]) != _dumped(right[name])]
     for name in changed:
         yield Item(change="changed", name=name)
+    kept = [name for name in left if name in right and name not in changed]
+    if _sequence(a, kept) != _sequence(b, kept):
+        yield Item(change="changed", name=ORDER)
     moved = {*changed, *(left.keys() ^ right.keys())} - {MODULE}
     for name in right:
         through = sorted(_reaches(right, name) & moved)
@@ -188,14 +226,24 @@ def _code(source: bytes) -> dict[str, list[ast.stmt]] | None:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return None
-    found: dict[str, list[ast.stmt]] = {MODULE: []}
+    found: dict[str, list[ast.stmt]] = {}
     for statement in _without_docstring(tree.body):
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             statement.body = _without_docstring(statement.body)
-            found.setdefault(statement.name, []).append(statement)
-        else:
-            found.setdefault(_constant(statement) or MODULE, []).append(statement)
+        found.setdefault(_name(statement), []).append(statement)
     return found
+
+
+def _sequence(source: bytes, names: Sequence[str]) -> list[str]:
+    """The names of the module's statements in their order, those of `names` only."""
+    told = [_name(statement) for statement in _without_docstring(ast.parse(source).body)]
+    return [name for name in told if name in names]
+
+
+def _name(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return statement.name
+    return _constant(statement) or MODULE
 
 
 def _constant(statement: ast.stmt) -> str | None:
@@ -228,6 +276,16 @@ def _reaches(code: Mapping[str, list[ast.stmt]], name: str) -> set[str]:
                     found.add(node.id)
                     waiting.append(node.id)
     return found
+
+
+def _modules(a: Mapping[str, bytes], b: Mapping[str, bytes]) -> Iterator[Item]:
+    """Python files beside the two, by path; what changed inside stands in the details."""
+    yield from (Item(change="removed", name=path) for path in sorted(a) if path not in b)
+    yield from (Item(change="added", name=path) for path in sorted(b) if path not in a)
+    for path in sorted(a.keys() & b.keys()):
+        inside = tuple(" ".join((f"{one.name} {one.change}", *one.details)) for one in functions(a[path], b[path]))
+        if inside:
+            yield Item(change="changed", name=path, details=inside)
 
 
 # --- fixtures -------------------------------------------------------------------------------------------------------

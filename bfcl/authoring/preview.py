@@ -6,26 +6,32 @@ of them. Nothing is written and Gold is not needed: what a stage refuses is told
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bfcl.authoring.coverage import COUNTED
 from bfcl.authoring.workbench import Workbench
 from bfcl.canonical import Json
+from bfcl.checks.representatives import Setup, set_up
 from bfcl.errors import BfclError, ConfigError, OracleError, Problem, did_you_mean, raise_all
+from bfcl.oracle.protocol import Oracle
+from bfcl.records.ids import TemplateId
 from bfcl.records.plan import Outline
 from bfcl.records.surface import Surface
 from bfcl.records.task import Task
 from bfcl.records.template import Template
 from bfcl.records.trace import Trace
 from bfcl.records.verdict import ReplayVerdict, SchemaVerdict
-from bfcl.stages.bindings import Sources, sources_of, sources_of_reserved
 from bfcl.stages.executable_replay import replay
-from bfcl.stages.expand import ExpandSettings, expand_template, pool_size, settings_of
+from bfcl.stages.expand import allocate, expand_template, pool_size, pool_sizes
 from bfcl.stages.expected_trace import derive_chunk
+from bfcl.stages.held_out_bindings import bindable_templates
 from bfcl.stages.render import render
 from bfcl.stages.schema_validation import validate
 from bfcl.stages.state_machine import outline
-from bfcl.stages.wording import Wording, render_language, wording_of
+from bfcl.stages.wording import render_language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +55,13 @@ class Shown:
     surface: Surface | None
     trace: Trace | None
     replay: ReplayVerdict | None
+    within_budget: bool
+    """Whether a run binds it: the template may be bound, and its category's budget reaches so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previewed:
-    """A template, its first tasks, how many there are within the budget, and what stages refused."""
+    """A template, its first tasks, how many it offers, and what stages refused."""
 
     template: Template
     language: str
@@ -63,7 +71,7 @@ class Previewed:
 
     @property
     def good(self) -> bool:
-        """Whether every task shown would be published."""
+        """Whether every task shown comes through all stages, within the budget or not."""
         return not self.problems and all(_survives(one) for one in self.shown)
 
 
@@ -74,10 +82,23 @@ def preview(bench: Workbench, wanted: Wanted) -> list[Previewed]:
     """
     chosen = _chosen(bench.pack.templates, wanted)
     language = render_language(wanted.language or bench.config.surface_generation.language, bench.pack.manifest, chosen)
-    table = _Table(bench, language)
-    drafts = [table.draft(template, wanted.count) for template in chosen]
-    _replay(drafts, table)
-    return [draft.finished(language) for draft in drafts]
+    setup = set_up(bench.pack, bench.config, language)
+    drafts = [_drafted(setup, bench.oracle, template, wanted.count) for template in chosen]
+    _replay(drafts, bench.oracle, language)
+    reached = _reached(bench, setup, chosen)
+    return [draft.finished(language, reached.get(draft.template.template_id, 0)) for draft in drafts]
+
+
+def _reached(bench: Workbench, setup: Setup, chosen: Sequence[Template]) -> Mapping[TemplateId, int]:
+    """How many of its first tasks a run binds of each chosen template: those that its category's budget reaches.
+
+    As many are bound as there are candidates; which of them balancing keeps is not known here.
+    """
+    categories = {template.category for template in chosen}
+    free = [one for one in bindable_templates(bench.pack.templates, bench.pack.held_out) if one.category in categories]
+    sizes = pool_sizes(free, setup.sources, setup.settings).sizes
+    order = allocate([one for one in free if one.template_id in sizes], sizes, setup.settings.limit)
+    return Counter(template_id for template_id, _ in order)
 
 
 def _chosen(templates: Sequence[Template], wanted: Wanted) -> list[Template]:
@@ -117,13 +138,15 @@ class _Draft:
     replays: list[ReplayVerdict] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def finished(self, language: str) -> Previewed:
+    def finished(self, language: str, reached: int) -> Previewed:
+        """What is shown of it; a run binds its `reached` first tasks."""
         shown = tuple(
             Shown(
                 task=task,
                 surface=self.surfaces[number] if self.surfaces else None,
                 trace=self.traces[number] if self.traces else None,
                 replay=self.replays[number] if self.replays else None,
+                within_budget=number < reached,
             )
             for number, task in enumerate(self.tasks)
         )
@@ -136,65 +159,47 @@ class _Draft:
         )
 
 
-class _Table:
-    """The stages with the settings that a generation of this pack would have."""
-
-    def __init__(self, bench: Workbench, language: str) -> None:
-        pack, config = bench.pack, bench.config
-        self.oracle = bench.oracle
-        self.language = language
-        self.settings: ExpandSettings = settings_of(config, pack.manifest)
-        self._sources = sources_of(pack)
-        self._reserved_sources = sources_of_reserved(pack)
-        self._reserved = frozenset(pack.held_out.templates if pack.held_out is not None else ())
-        self._catalog = {tool.name: tool for tool in pack.tools}
-        self._parameter = pack.manifest.confirmation.parameter
-        self._wording: Wording = wording_of(
-            pack.manifest, pack.tools, language, config.surface_generation.prevent_tool_name_leakage
-        )
-
-    def draft(self, template: Template, count: int) -> _Draft:
-        """Everything but the replay; a stage that refuses leaves its problems and ends only its own branch."""
-        draft = _Draft(template=template)
-        try:
-            planned = outline(template, self._catalog)
-            sources = self._sources_for(template)
-            draft.bindings = pool_size(template, sources, self.settings)
-            take = range(min(count, draft.bindings))
-            draft.tasks = expand_template(template, sources, self.settings, take)
-        except BfclError as error:
-            draft.problems += error.problems
-            return draft
-        try:
-            draft.surfaces = render(template, planned, draft.tasks, self._wording)
-        except BfclError as error:
-            draft.problems += error.problems
-        self._derive(draft, planned)
+def _drafted(setup: Setup, oracle: Oracle, template: Template, count: int) -> _Draft:
+    """Everything but the replay; a stage that refuses leaves its problems and ends only its own branch."""
+    draft = _Draft(template=template)
+    try:
+        planned = outline(template, setup.catalog)
+        sources = setup.sources_for(template)
+        # Which instances come first hangs on the budget, so they are a run's own; how many there are does not.
+        wide = dataclasses.replace(setup.settings, limit=max(COUNTED, setup.settings.limit))
+        draft.bindings = pool_size(template, sources, wide)
+        offered = pool_size(template, sources, setup.settings)
+        draft.tasks = expand_template(template, sources, setup.settings, range(min(count, offered)))
+    except BfclError as error:
+        draft.problems += error.problems
         return draft
-
-    def _sources_for(self, template: Template) -> Sources:
-        """Reserved rows are kept for reserved templates, as in validation."""
-        return self._reserved_sources if template.template_id in self._reserved else self._sources
-
-    def _derive(self, draft: _Draft, planned: Outline) -> None:
-        template = draft.template
-        try:
-            draft.traces = derive_chunk(template, planned, draft.tasks, self._catalog, self.oracle)
-            draft.schemas = validate(template, planned, draft.tasks, draft.traces, self._catalog, self._parameter)
-        except OracleError:
-            raise
-        except BfclError as error:
-            draft.problems += error.problems
+    try:
+        draft.surfaces = render(template, planned, draft.tasks, setup.wording)
+    except BfclError as error:
+        draft.problems += error.problems
+    _derive(draft, planned, setup, oracle)
+    return draft
 
 
-def _replay(drafts: Sequence[_Draft], table: _Table) -> None:
+def _derive(draft: _Draft, planned: Outline, setup: Setup, oracle: Oracle) -> None:
+    template, parameter = draft.template, setup.pack.manifest.confirmation.parameter
+    try:
+        draft.traces = derive_chunk(template, planned, draft.tasks, setup.catalog, oracle)
+        draft.schemas = validate(template, planned, draft.tasks, draft.traces, setup.catalog, parameter)
+    except OracleError:
+        raise
+    except BfclError as error:
+        draft.problems += error.problems
+
+
+def _replay(drafts: Sequence[_Draft], oracle: Oracle, language: str) -> None:
     ready = [draft for draft in drafts if draft.schemas]
     verdicts = replay(
         [task for draft in ready for task in draft.tasks],
         [trace for draft in ready for trace in draft.traces],
         [schema for draft in ready for schema in draft.schemas],
-        table.oracle,
-        table.language,
+        oracle,
+        language,
     )
     start = 0
     for draft in ready:
@@ -249,5 +254,6 @@ def _shown_json(shown: Shown) -> Json:
             "tool_results": [result.to_json() for result in verdict.tool_results],
             "assertions": [outcome.to_json() for outcome in verdict.assertions],
         },
-        "would_be_published": _survives(shown),
+        "within_budget": shown.within_budget,
+        "would_be_published": _survives(shown) and shown.within_budget,
     }

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bfcl.authoring.causes import Known, with_causes
+from bfcl.authoring.causes import Known, folded, with_causes
 from bfcl.authoring.diagnostics.diagnostic import Checked, Diagnostic, Severity, in_file_order
 from bfcl.checks.findings import text_pointer
 from bfcl.checks.static import static_findings
@@ -15,7 +14,7 @@ from bfcl.config.loaded import LoadedConfig
 from bfcl.errors import ConfigError, Problem
 from bfcl.pack.json_pointer import pointer_text
 from bfcl.pack.layout import shown
-from bfcl.pack.load import Reading, read_pack
+from bfcl.pack.load import Reading, read_configured
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.own_config import OWN_CONFIG, default_config, own_config, wide_enough
 from bfcl.records.verdict import Finding
@@ -29,15 +28,9 @@ _FILES: Final[tuple[Role, ...]] = (
     "held_out",
     "backend",
     "assertions",
+    "endpoint",
 )
 """The order in which a person mends them: what others refer to comes first."""
-
-
-_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "category_budget_too_small": ("task_generation", "tasks_per_category"),
-    "category_budget_not_reachable": ("task_generation", "tasks_per_category"),
-    "generation_config_invalid": ("surface_generation", "language"),
-}
 
 
 def static_check(root: Path) -> Checked:
@@ -46,7 +39,7 @@ def static_check(root: Path) -> Checked:
     A pack that does not load is checked as far as its files allow. Raises: PackError where `root` holds no manifest.
     """
     loaded, refused = _configuration(root)
-    reading = read_pack(loaded.config, project=loaded.project)
+    reading = read_configured(loaded)
     found = [_of_problem("error", problem) for problem in (*refused, *reading.problems)]
     pack = reading.pack
     files: Sequence[str] = ()
@@ -59,13 +52,13 @@ def static_check(root: Path) -> Checked:
             found += [placing.diagnostic("error", judged.check, finding) for finding in judged.found.failures]
             found += [placing.diagnostic("warning", judged.check, finding) for finding in judged.found.warnings]
         unknowable = _unknowable(reading, given=given)
-        found = [one for one in found if one.code not in unknowable]
+        found = [one for one in found if one.code not in unknowable or one.template_id is not None]
         files = [shown(pack.files[role].path) for role in _FILES if role in pack.files]
         found = with_causes(found, Known.of(pack, reading))
     return Checked(
         pack=shown(root.absolute()),
         loads=not (refused or reading.problems),
-        diagnostics=in_file_order(list(dict.fromkeys(found)), files),
+        diagnostics=tuple(folded(in_file_order(list(dict.fromkeys(found)), files))),
     )
 
 
@@ -75,9 +68,13 @@ def _unknowable(reading: Reading, *, given: bool) -> set[str]:
     entries = written.value if written is not None and isinstance(written.value, list) else []
     lacking = len(reading.kept.get("templates", entries)) < len(entries)
     found = set() if given else {"category_budget_not_reachable"}
-    return found | (
-        {"unused_assertion", "category_budget_not_reachable", "render_language_ambiguous"} if lacking else set()
-    )
+    return found | (_UNLESS_ALL if lacking else set())
+
+
+_UNLESS_ALL: Final = frozenset(
+    {"unused_assertion", "category_budget_not_reachable", "render_language_ambiguous", "held_out_binding_starved"}
+)
+"""Said of all templates together, it may not be so where one could not be read; said of one, it holds."""
 
 
 def _configuration(root: Path) -> tuple[LoadedConfig, tuple[Problem, ...]]:
@@ -85,13 +82,7 @@ def _configuration(root: Path) -> tuple[LoadedConfig, tuple[Problem, ...]]:
     try:
         return own_config(root), ()
     except ConfigError as error:
-        loaded = default_config(root)
-        return loaded, tuple(_from_here(problem, loaded.project) for problem in error.problems)
-
-
-def _from_here(problem: Problem, project: Path) -> Problem:
-    """A problem of the configuration, its path as seen from the current directory instead of the project's."""
-    return problem if problem.path is None else dataclasses.replace(problem, path=shown(project / problem.path))
+        return default_config(root), error.problems
 
 
 class _Placing(NamedTuple):
@@ -122,7 +113,7 @@ class _Placing(NamedTuple):
 
     def _place(self, finding: Finding) -> tuple[str | None, int | None, int | None, str | None]:
         if finding.file is None:
-            return self._in_config(finding.code)
+            return self._in_config(finding.setting)
         role = next((role for role in self.pack.files if self.pack.shown_path(role) == finding.file), None)
         if role is None:
             return shown(self.pack.root / finding.file), finding.line, None, finding.pointer
@@ -137,13 +128,13 @@ class _Placing(NamedTuple):
         place = document.place(pointer)
         return path, place.line, place.column, pointer_text(pointer)
 
-    def _in_config(self, code: str) -> tuple[str | None, int | None, int | None, str | None]:
+    def _in_config(self, setting: str | None) -> tuple[str | None, int | None, int | None, str | None]:
         """The setting that a finding without a place speaks of."""
-        pointer = _SETTINGS.get(code)
-        if self.config is None or pointer is None:
+        if self.config is None or setting is None:
             return None, None, None, None
+        pointer = setting.split(".")
         place = self.config.document.place(pointer)
-        return shown(self.config.path), place.line, place.column, pointer_text(pointer)
+        return self.config.document.path, place.line, place.column, pointer_text(pointer)
 
 
 def _of_problem(severity: Severity, problem: Problem) -> Diagnostic:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bfcl.config.model import RunConfig
-from bfcl.oracle.view import lay_view, oracle_spec
+from bfcl.oracle.private import private_oracle
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.model import Pack
 from bfcl.pack.own_config import load_own
@@ -31,8 +30,5 @@ def workbench(root: Path, *, jobs: int = 2) -> Iterator[Workbench]:
     Raises: ConfigError, PackError with every problem.
     """
     loaded, pack = load_own(root)
-    with tempfile.TemporaryDirectory(prefix="bfcl-view-") as directory:
-        place = Path(directory).resolve()
-        lay_view(pack, place)
-        with LocalOracle(oracle_spec(pack, loaded.config, place), jobs=jobs) as oracle:
-            yield Workbench(pack=pack, config=loaded.config, oracle=oracle)
+    with private_oracle(pack, loaded.config, jobs=jobs) as oracle:
+        yield Workbench(pack=pack, config=loaded.config, oracle=oracle)

@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from bfcl.canonical import Json
+from bfcl.canonical import Json, canonical_json
 from bfcl.located import parse_yaml
 
 _WIDTH: Final = 110
@@ -34,7 +34,12 @@ _Dumper.add_representer(str, _text_node)
 
 
 def yaml_text(value: Json) -> str:
-    """The value as YAML, ended by a line feed. Raises ValueError where it would not read back equal."""
+    """The value as YAML, ended by a line feed.
+
+    Raises: UnicodeEncodeError for a lone surrogate; ValueError where it would not read back equal.
+    """
+    # PyYAML would spell a surrogate out, in a way that no reader takes.
+    canonical_json(value)
     text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_WIDTH)
     if parse_yaml(text.encode(), path="generated", code="pack_parse_error").value != value:
         raise ValueError(f"not expressible as YAML: {value!r}")

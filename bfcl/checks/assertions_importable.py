@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from bfcl.checks.findings import Findings, Subject, from_breakdown, from_problem, placed
+from bfcl.checks.findings import Findings, Subject, at_definition, from_breakdown, from_problem, placed
+from bfcl.checks.outline import line_of
 from bfcl.errors import did_you_mean
+from bfcl.oracle.describing import RUNS_NOTHING, TABLE, table_problem
 from bfcl.oracle.protocol import AssertionInfo
 from bfcl.pack.capabilities import Capabilities, read_capabilities
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import Finding
+
+MISSING: Final = "missing_assertion"
 
 
 def check(subject: Subject) -> Findings:
@@ -27,25 +32,58 @@ def check(subject: Subject) -> Findings:
     return findings(pack, None, [broken if broken.file else placed(pack, "assertions", (), broken)])
 
 
-def findings(
-    pack: Pack, exports: Sequence[AssertionInfo] | None, broken: Sequence[Finding] = (), source: bytes | None = None
-) -> Findings:
+def findings(pack: Pack, exports: Sequence[AssertionInfo] | None, broken: Sequence[Finding] = ()) -> Findings:
     """What the check finds where the module is known to export `exports`; None where nothing is known of that.
 
-    `broken` says why nothing is known; `source` spares reading the module again.
+    `broken` says why nothing is known.
     """
+    if any(map(is_no_table, exports or ())):
+        broken, exports = [*broken, _no_table(pack, exports or ())], None
     failures = [*broken, *_signatures(pack, exports or ())]
     exported = None if exports is None else frozenset(info.name for info in exports)
     shown = pack.shown_path("assertions")
-    source = pack.files["assertions"].path.read_bytes() if source is None else source
-    capabilities = read_capabilities(source, shown, exported)
+    capabilities = read_capabilities(pack.code["assertions"], shown, exported)
     failures += [
         dataclasses.replace(from_problem(problem), file=shown, line=problem.line) for problem in capabilities.problems
     ]
+    lacking = {finding.template_id: finding for finding in without_assertion(pack)}
     for index, template in enumerate(pack.templates):
+        failures += [lacking[template.template_id]] if template.template_id in lacking else []
         for position, finding in _references(template, exported, capabilities):
-            failures.append(placed(pack, "templates", (index, "success_assertions", *position), finding))
+            told = _hidden(pack, finding) if finding.code == MISSING else finding
+            failures.append(placed(pack, "templates", (index, "success_assertions", position), told))
     return Findings(failures, _unused(pack, exports or ()))
+
+
+def _hidden(pack: Pack, missing: Finding) -> Finding:
+    """A missing assertion told as what it most often is: written, and left out of `ASSERTIONS`."""
+    name = missing.detail or ""
+    line = line_of(pack.code["assertions"], name)
+    if line is None:
+        return missing
+    where = f"{pack.shown_path('assertions')}:{line}"
+    message = f"{missing.message}, though {where} defines it"
+    fix = f"add it to `{TABLE}`"
+    if line_of(pack.code["assertions"], TABLE) is None:
+        fix = f"name it `assert_...`, or add it to a dictionary `{TABLE}`"
+    return dataclasses.replace(missing, message=message, fix=fix)
+
+
+def is_no_table(info: AssertionInfo) -> bool:
+    """Whether what is told of an export is that `ASSERTIONS` is no dictionary, so that nothing is exported."""
+    return info.name == TABLE and (info.signature_problem or "").startswith(table_problem(""))
+
+
+def _no_table(pack: Pack, exports: Sequence[AssertionInfo]) -> Finding:
+    (problem,) = [info.signature_problem for info in exports]
+    found = Finding(
+        code="invalid_signature",
+        message=f"`{TABLE}` {problem}; expected a dictionary of name to function",
+        detail=TABLE,
+        fix=f'write `{TABLE} = {{"assert_done": assert_done}}`, or remove it: then every function named `assert_...` '
+        "is exported",
+    )
+    return at_definition(pack, "assertions", TABLE, found)
 
 
 def _signatures(pack: Pack, exports: Sequence[AssertionInfo]) -> list[Finding]:
@@ -53,7 +91,7 @@ def _signatures(pack: Pack, exports: Sequence[AssertionInfo]) -> list[Finding]:
     return [
         Finding(
             code="invalid_signature",
-            message=f"`{info.name}` {info.signature_problem}; expected the keywords `state`, `trace`, `task` and `ctx`",
+            message=f"`{info.name}` {info.signature_problem}; expected {_expected(info.signature_problem)}",
             file=file,
             line=info.line,
             detail=info.name,
@@ -64,27 +102,34 @@ def _signatures(pack: Pack, exports: Sequence[AssertionInfo]) -> list[Finding]:
     ]
 
 
-def _references(
-    template: Template, exported: frozenset[str] | None, capabilities: Capabilities
-) -> Iterator[tuple[tuple[int, ...], Finding]]:
-    if not template.success_assertions:
-        yield (
-            (),
-            Finding(
+def _expected(problem: str) -> str:
+    return "a plain `def`" if problem.endswith(RUNS_NOTHING) else "the keywords `state`, `trace`, `task` and `ctx`"
+
+
+def without_assertion(pack: Pack) -> Iterator[Finding]:
+    """One finding for each template that declares no success assertion."""
+    for index, template in enumerate(pack.templates):
+        if not template.success_assertions:
+            finding = Finding(
                 code="template_without_success_assertion",
                 message="declares no success assertion; expected at least one",
                 template_id=template.template_id,
                 fix="list in `success_assertions` what must hold when the conversation is over",
-            ),
-        )
+            )
+            yield placed(pack, "templates", (index, "success_assertions"), finding)
+
+
+def _references(
+    template: Template, exported: frozenset[str] | None, capabilities: Capabilities
+) -> Iterator[tuple[int, Finding]]:
     for index, name in enumerate(template.success_assertions):
         if exported is None:
             continue
         if name not in exported:
             yield (
-                (index,),
+                index,
                 Finding(
-                    code="missing_assertion",
+                    code=MISSING,
                     message=f"success assertion `{name}` is not exported by the assertions module",
                     template_id=template.template_id,
                     detail=name,
@@ -93,7 +138,7 @@ def _references(
             )
         elif name in capabilities.entries and not capabilities.entries[name].executable:
             yield (
-                (index,),
+                index,
                 Finding(
                     code="assertion_not_executable_compatible",
                     message=f"success assertion `{name}` is declared `executable: False`; replay cannot run it",

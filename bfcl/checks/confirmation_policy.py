@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from bfcl.canonical import Json
-from bfcl.checks.findings import Findings, Subject, placed
-from bfcl.checks.probes import Probes, at_case, breakage, change, classify, episode, probes
+from bfcl.checks.findings import PHASES, Findings, Subject, placed
+from bfcl.checks.probes import Broken, Probes, at_case, breakage, breakages, change, classify, episode, probes
 from bfcl.oracle.protocol import Episode, EpisodeResult
 from bfcl.pack.json_pointer import pointer_parts
 from bfcl.pack.model import Pack
@@ -39,10 +39,15 @@ def check(subject: Subject) -> Findings:
     results = subject.oracle.run([one.episode for one in retrials]) if retrials else []
     # Left out is as good as false: what both show of a probe is told once.
     told: dict[tuple[int, str], Finding] = {}
+    met: dict[int, Broken] = {}
     for retrial, result in zip(retrials, results, strict=True):
+        if result.breakdown is not None and result.breakdown.phase in PHASES:
+            met.setdefault(retrial.case, Broken(index=retrial.case, breakdown=result.breakdown, aborted=()))
+            continue
         for finding in _faults(pack, retrial, result):
             told.setdefault((retrial.case, finding.code), finding)
-    return Findings([*told.values(), *_unprobed(pack, played)], [])
+    of_every = [finding for _, finding in breakages(pack, list(met.values()))]
+    return Findings([*of_every, *told.values(), *_unprobed(pack, played)], [])
 
 
 def _retrials(pack: Pack, played: Probes, tool: Tool) -> Iterator[_Retrial]:
@@ -113,6 +118,6 @@ def _unprobed(pack: Pack, played: Probes) -> Iterator[Finding]:
     for index, tool in enumerate(pack.tools):
         if tool.requires_confirmation and not played.successes(tool.name):
             message = f"`{tool.name}` requires confirmation, but no probe of it succeeds; expected at least one"
-            fix = f"add a case that `{tool.name}` answers with a success"
+            fix = played.success_fix(pack, tool.name)
             found = Finding(code="confirmation_unprobed", message=message, tool=tool.name, fix=fix)
             yield placed(pack, "tools", (index, "function", "name"), found)

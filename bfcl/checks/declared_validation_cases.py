@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from bfcl.canonical import canonical_text
 from bfcl.checks.findings import Findings, Subject, placed
-from bfcl.checks.probes import Broken, Observation, Observed, at_case, breakage, declares_refusal, probes
+from bfcl.checks.probes import Observation, Observed, at_case, breakages, declares_refusal, probes
 from bfcl.errors import did_you_mean
 from bfcl.pack.model import Case, Pack
 from bfcl.records.tool import Tool
@@ -32,9 +32,9 @@ def check(subject: Subject) -> Findings:
     seen = probes(subject).seen
     tools = {tool.name: tool for tool in pack.tools}
     found = [(answer.index, finding) for answer in seen.answers for finding in _faults(pack, answer, tools)]
-    found += [(index, finding) for one in seen.broken for index, finding in _breakage(pack, one)]
+    found += breakages(pack, seen.broken)
     failures += [finding for _, finding in sorted(found, key=lambda pair: pair[0])]
-    failures += _coverage(pack, seen)
+    failures += coverage_gaps(pack, seen)
     warnings = [finding for answer in seen.answers for finding in _mutating_refusal(pack, answer, tools)]
     return Findings(failures, warnings)
 
@@ -141,15 +141,7 @@ def _hinted(pack: Pack, answer: Observation, finding: Finding) -> Finding:
 _HELD_OUT_FIX = "probe a row that is not reserved, or set `policy.fixtures_in_backend_state: true` in the held-out file"
 
 
-def _breakage(pack: Pack, broken: Broken) -> Iterator[tuple[int, Finding]]:
-    """The probe that broke, and the rest of its chain, which has nothing to go on from."""
-    yield broken.index, breakage(pack, broken.index, broken.breakdown)
-    for index in broken.aborted:
-        message = f"did not run: `{pack.cases[broken.index].id}`, whose episode it continues, broke"
-        yield index, at_case(pack, index, "reset_before", Finding(code="chain_aborted", message=message))
-
-
-def _coverage(pack: Pack, seen: Observed) -> Iterator[Finding]:
+def coverage_gaps(pack: Pack, seen: Observed) -> Iterator[Finding]:
     """Tools without a success or without a refusal; one finding for each missing side.
 
     Observation decides. A probe that did not come to an answer counts as what it declares: its own failure is told.

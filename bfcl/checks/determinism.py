@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from bfcl.checks.findings import Findings, Subject, is_infrastructure, placed, where
+from bfcl.checks.findings import Findings, Subject, at_definition, is_infrastructure, placed, where
 from bfcl.checks.probes import Probes, at_case, breakage, probes
-from bfcl.oracle.protocol import Replayed
+from bfcl.oracle.protocol import Breakdown, Replayed
+from bfcl.oracle.suspects import suspect_lines
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import Finding
 from bfcl.stages.divergence import differences
@@ -75,7 +76,26 @@ def check(subject: Subject) -> Findings:
     if failures:
         suspects = _told(subject.oracle.suspects())
         failures = [dataclasses.replace(one, message=one.message + suspects) for one in failures]
-    return Findings([*failures, *_unobserved(pack, played)], [])
+    # Where something differs, the failures name the lines.
+    warnings = [] if failures else list(suspects_of(pack))
+    return Findings([*failures, *_unobserved(pack, played)], warnings)
+
+
+def suspects_of(pack: Pack) -> Iterator[Finding]:
+    """A warning for each line of the pack's Python that takes something from around it: worlds may agree by luck."""
+    for logical, path in sorted(pack.paths.items()):
+        if not logical.endswith(".py"):
+            continue
+        role = next((role for role in pack.code if pack.files[role].logical == logical), None)
+        source = path.read_bytes() if role is None else pack.code[role]
+        for line, what in suspect_lines(source):
+            yield Finding(
+                code="ambient_suspect",
+                message=f"{what}; what comes of it may differ in another process",
+                file=logical.removeprefix("tree/"),
+                line=line,
+                fix=_WORLDS.fix,
+            )
 
 
 def _unlike(pack: Pack, chain: Sequence[int], pair: Replayed) -> Iterator[_Differs]:
@@ -93,7 +113,7 @@ def _compared(pack: Pack, chain: Sequence[int], pair: Replayed, how: _Comparison
     parting = next((number for number, differs in enumerate(unlike_states) if differs is not None), None)
     if parting == 0:
         message = f"`reset` leaves another state {how.what}: {unlike_states[0]}"
-        found = placed(pack, "backend", (), Finding(code=STATE, message=message, fix=how.fix))
+        found = at_definition(pack, "backend", "reset", Finding(code=STATE, message=message, fix=how.fix))
         yield _Differs(found, of_reset=True)
     for position, index in enumerate(chain):
         tool = pack.cases[index].tool
@@ -135,9 +155,15 @@ def _broken_once(pack: Pack, chain: Sequence[int], pair: Replayed, how: _Compari
     if run.results or breakdown.phase == "call":
         yield _Differs(found, of_reset=False)
     else:
-        file, line = where(breakdown)
-        place = placed(pack, "backend", (), found) if file is None else dataclasses.replace(found, file=file, line=line)
-        yield _Differs(dataclasses.replace(place, pointer=None, case_id=None, tool=None), of_reset=True)
+        told = dataclasses.replace(found, pointer=None, case_id=None, tool=None)
+        yield _Differs(_at_code(pack, breakdown, told), of_reset=True)
+
+
+def _at_code(pack: Pack, breakdown: Breakdown, finding: Finding) -> Finding:
+    file, line = where(breakdown)
+    if file is not None:
+        return dataclasses.replace(finding, file=file, line=line)
+    return at_definition(pack, "backend", "get_state" if breakdown.phase == "state" else "reset", finding)
 
 
 def _told(suspects: Sequence[str]) -> str:
@@ -151,6 +177,6 @@ def _unobserved(pack: Pack, played: Probes) -> Iterator[Finding]:
     for index, tool in enumerate(pack.tools):
         if not played.successes(tool.name):
             message = f"`{tool.name}` shows no success to compare; expected at least one probe that succeeds"
-            fix = f"add a case that `{tool.name}` answers with a success"
+            fix = played.success_fix(pack, tool.name)
             found = Finding(code="no_success_observation", message=message, tool=tool.name, fix=fix)
             yield placed(pack, "tools", (index, "function", "name"), found)

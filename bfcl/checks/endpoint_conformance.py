@@ -19,14 +19,19 @@ ASKING: Final = frozenset({"3", "4", "5", "6", "7", "M1", "D1", "D2"})
 
 def check(subject: Subject) -> Findings:
     """Whether an attestation is pinned; a pack that pins one does not load, since nothing here could compare it."""
-    endpoint = subject.pack.endpoint
+    return findings(subject.pack)
+
+
+def findings(pack: Pack) -> Findings:
+    """What the check finds; the service is not contacted."""
+    endpoint = pack.endpoint
     if endpoint is None or endpoint.attestation_digest is not None:
         return Findings([], [])
     finding = Finding(
         code="endpoint_attestation_missing",
         message=f"no attestation of {endpoint.base_url} is pinned, so the service was not contacted; expected "
         "`attestation.kind` and `attestation.expected_digest`",
-        file=subject.pack.shown_path("endpoint"),
+        file=pack.shown_path("endpoint"),
         fix="write a `backend.py` to reach Gold with this release, which runs Python oracles only",
     )
     return Findings([finding], [])
@@ -44,10 +49,7 @@ def assertions_as_written(pack: Pack) -> tuple[str, ...]:
 
     Where the text does not tell, those that the templates ask for.
     """
-    try:
-        outline = read_outline(pack.files["assertions"].path.read_bytes())
-    except OSError:
-        return ()  # gone since the pack was loaded: that is drift, which the caller tells
+    outline = read_outline(pack.code["assertions"])
     if isinstance(outline, Unreadable):
         return ()
     exported = exported_assertions(outline)

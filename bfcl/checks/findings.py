@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 from bfcl.canonical import Json
+from bfcl.checks.outline import line_of
 from bfcl.checks.reuse import Reuse
+from bfcl.config.loaded import is_setting
 from bfcl.config.model import RunConfig
 from bfcl.errors import OracleError, Problem
 from bfcl.located import Pointer
-from bfcl.oracle.protocol import Breakdown, Description, Oracle
+from bfcl.oracle.protocol import INFRASTRUCTURE, Breakdown, Description, Oracle
 from bfcl.pack.json_pointer import pointer_parts, pointer_text
 from bfcl.pack.model import Pack, Role
 from bfcl.records.verdict import Finding
@@ -73,6 +75,13 @@ def placed(pack: Pack, role: Role, pointer: Pointer, finding: Finding) -> Findin
     )
 
 
+def at_definition(pack: Pack, role: Literal["backend", "assertions"], name: str, finding: Finding) -> Finding:
+    """The finding at the line where a module of the pack binds `name`, as far as its text tells without running it."""
+    # As it was loaded: what lies there by now may be another text.
+    line = line_of(pack.code[role], name) if role in pack.code else None
+    return dataclasses.replace(finding, file=pack.shown_path(role), line=line)
+
+
 _FIELD_PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
@@ -103,8 +112,14 @@ def _typed(root: Json, parts: Sequence[str]) -> Pointer:
 def from_problem(problem: Problem, *, template_id: str | None = None, detail: str | None = None) -> Finding:
     """The finding a problem makes, without a place. A subject that is not the template stays in the message."""
     about = problem.subject
-    message = problem.message if about is None or about == template_id else f"{about}: {problem.message}"
-    return Finding(code=problem.code, message=message, template_id=template_id, detail=detail, fix=problem.fix)
+    message = problem.message
+    setting = None
+    if about is not None and about != template_id:
+        message = f"{about}: {message}"
+        setting = about if "." in about and is_setting(about) else None
+    return Finding(
+        code=problem.code, message=message, template_id=template_id, detail=detail, fix=problem.fix, setting=setting
+    )
 
 
 def from_load_warning(pack: Pack, problem: Problem) -> tuple[Role, Finding]:
@@ -125,23 +140,9 @@ def template_problem(pack: Pack, index: int, problem: Problem, *, detail: str | 
     return placed(pack, "templates", (index, *field_pointer(declared, problem.field)), found)
 
 
-_INFRASTRUCTURE = frozenset(
-    {
-        "import_timeout",
-        "reset_timeout",
-        "tool_timeout",
-        "assertion_timeout",
-        "episode_timeout",
-        "worker_crashed",
-        "worker_message_too_large",
-        "ambient_access",
-    }
-)
-
-
 def is_infrastructure(code: str) -> bool:
     """Whether a breakdown's code says what stopped it, whatever the pack was asked to do: it keeps that code."""
-    return code in _INFRASTRUCTURE
+    return code in INFRASTRUCTURE
 
 
 def from_breakdown(breakdown: Breakdown, *, otherwise: str | None = None) -> Finding:
@@ -152,6 +153,38 @@ def from_breakdown(breakdown: Breakdown, *, otherwise: str | None = None) -> Fin
     code = breakdown.code if otherwise is None or is_infrastructure(breakdown.code) else otherwise
     file, line = where(breakdown)
     return Finding(code=code, message=breakdown.message, file=file, line=line)
+
+
+PHASES: Final[Mapping[str, str]] = {"import": "importing the pack", "reset": "`reset`", "state": "`get_state`"}
+"""What breaks every episode alike, whatever is called in it, by the phase of the breakdown."""
+
+
+def of_every_episode(pack: Pack, breakdown: Breakdown) -> Finding:
+    """The finding of a breakdown in one of `PHASES`: placed in the code, the same for every episode that met it."""
+    message = f"{PHASES[breakdown.phase]} broke instead of answering: {breakdown.message}"
+    if breakdown.where is not None:
+        return at_own_line(Finding(code=breakdown.code, message=f"{message} ({breakdown.where})"), breakdown)
+    found = Finding(code=breakdown.code, message=message)
+    if breakdown.phase == "import":
+        return placed(pack, "backend", (), found)
+    return at_definition(pack, "backend", "get_state" if breakdown.phase == "state" else "reset", found)
+
+
+NAMED_FIRST: Final = 3
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    shown = ", ".join(f"`{name}`" for name in names[:NAMED_FIRST])
+    return shown if len(names) <= NAMED_FIRST else f"{shown} and {len(names) - NAMED_FIRST} more"
+
+
+def at_own_line(finding: Finding, breakdown: Breakdown) -> Finding:
+    """Placed where the pack's own code stood, where that is known: it says more than what asked for it."""
+    if breakdown.where is None:
+        return finding
+    file, line = where(breakdown)
+    return dataclasses.replace(finding, file=file, line=line, pointer=None)
 
 
 def where(breakdown: Breakdown) -> tuple[str | None, int | None]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from bfcl.checks.findings import Findings, Subject
+from bfcl.config.model import RunConfig
 from bfcl.records.verdict import Finding
 
 
 def check(subject: Subject) -> Findings:
     """A worker in our own process shares its memory, clock and environment, so nothing it shows is evidence."""
-    worker = subject.config.oracle_runtime.worker
+    return findings(subject.config)
+
+
+def findings(config: RunConfig) -> Findings:
+    """What the check finds; no code of the pack runs."""
+    worker = config.oracle_runtime.worker
     if worker == "process":
         return Findings([], [])
     return Findings(
@@ -17,6 +23,7 @@ def check(subject: Subject) -> Findings:
                 code="worker_not_process",
                 message=f"`oracle_runtime.worker` is `{worker}`; only `process` isolates the oracle",
                 fix="set `oracle_runtime.worker: process`, or leave it out",
+                setting="oracle_runtime.worker",
             )
         ],
         [],

@@ -10,25 +10,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from bfcl.canonical import Json
+from bfcl.checks.assertions_importable import is_no_table
 from bfcl.checks.findings import Findings, Subject, text_pointer
 from bfcl.checks.reuse import EXPORTS, ORACLE, of_template
-from bfcl.oracle.protocol import Breakdown
+from bfcl.oracle.protocol import STOPPED, Breakdown
 from bfcl.pack.json_pointer import pointer_text
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import CheckResult, Finding
 
-_STOPPED: Final = frozenset({"worker_crashed", "timeout_not_enforced"})
+_NOT_AGAIN: Final = STOPPED | {"timeout_not_enforced"}
 _EXPORTS_READ: Final[frozenset[str]] = frozenset({"view"})
 
 
 def steady(codes: Iterable[str]) -> bool:
     """Whether nothing was stopped at a deadline or died: then the same pack brings the same findings again."""
-    return not any(code.endswith("_timeout") or code in _STOPPED for code in codes)
+    return _NOT_AGAIN.isdisjoint(codes)
 
 
-def steady_breakdowns(breakdowns: Iterable[Breakdown | None]) -> bool:
-    """`steady`, of how episodes ended."""
-    return steady(broken.code for broken in breakdowns if broken is not None)
+def none_stopped(breakdowns: Iterable[Breakdown | None]) -> bool:
+    """Whether no episode of these endings was stopped at a deadline or died."""
+    return all(broken is None or broken.code not in STOPPED for broken in breakdowns)
 
 
 # --- whole checks -------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def keep_template(subject: Subject, index: int, language: str, found: Findings) 
 
 
 def _template_reads(subject: Subject, index: int) -> frozenset[str]:
-    return ORACLE | {of_template(subject.pack.templates[index].template_id)}
+    return ORACLE | {"budget", "surface", of_template(subject.pack.templates[index].template_id)}
 
 
 def _relative(pack: Pack, index: int, findings: Sequence[Finding]) -> list[Json]:
@@ -129,8 +130,8 @@ def exported_assertions(subject: Subject) -> tuple[str, ...]:
     if value is not None:
         return tuple(cast("Sequence[str]", value))
     description = subject.description
-    names = tuple(info.name for info in description.assertions)
-    if subject.reuse is not None and steady_breakdowns([description.assertions_breakdown]):
+    names = tuple(info.name for info in description.assertions if not is_no_table(info))
+    if subject.reuse is not None and none_stopped([description.assertions_breakdown]):
         subject.reuse.keep(EXPORTS, _EXPORTS_READ, names)
     return names
 

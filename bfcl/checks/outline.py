@@ -11,15 +11,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
-from bfcl.oracle.describing import missing_callables, signature_problem
+from bfcl.oracle.describing import TABLE, missing_callables, signature_problem, table_problem
 from bfcl.oracle.protocol import AssertionInfo
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _DYNAMIC: Final = frozenset({"exec", "eval", "globals", "vars", "setattr", "locals"})
-_TABLE: Final = "ASSERTIONS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +61,20 @@ def read_outline(source: bytes) -> Outline | Unreadable:
     return Outline(bound=bound, rebound=frozenset(rebound | _changed(tree)), open=_is_open(tree))
 
 
+def line_of(source: bytes, name: str) -> int | None:
+    """Where a module last binds a name at its top level; None where its tree does not show it."""
+    outline = read_outline(source)
+    if isinstance(outline, Unreadable):
+        return None
+    return getattr(outline.bound.get(name), "lineno", None)
+
+
 # --- the backend ----------------------------------------------------------------------------------------------------
 
 
-def lacking_callables(outline: Outline) -> dict[str, int | None]:
-    """The contract's callables that the backend certainly lacks, or misdefines, then with the line where it does."""
-    found: dict[str, int | None] = {}
-    for name in missing_callables(_Stand(outline)):
-        node = outline.bound.get(name)
-        if node is not None or not outline.open:
-            found[name] = getattr(node, "lineno", None)
-    return found
+def lacking_callables(outline: Outline) -> tuple[str, ...]:
+    """The contract's callables that the backend certainly lacks or misdefines."""
+    return tuple(name for name in missing_callables(_Stand(outline)) if name in outline.bound or not outline.open)
 
 
 class _Stand:
@@ -90,8 +92,8 @@ class _Stand:
         return _callable(node)
 
 
-def listed_tools(outline: Outline) -> tuple[tuple[str, ...], int] | None:
-    """The names that `list_tools` returns and its line, where it returns a literal or one bound at top level."""
+def listed_tools(outline: Outline) -> tuple[str, ...] | None:
+    """The names that `list_tools` returns, where it returns a literal or one bound at top level."""
     function = outline.bound.get("list_tools")
     if not isinstance(function, ast.FunctionDef) or function.decorator_list or "list_tools" in outline.rebound:
         return None
@@ -99,7 +101,7 @@ def listed_tools(outline: Outline) -> tuple[tuple[str, ...], int] | None:
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
         return None
     names = _names(body[0].value, outline)
-    return None if names is None or len(set(names)) != len(names) else (names, function.lineno)
+    return None if names is None or len(set(names)) != len(names) else names
 
 
 def _names(node: ast.expr, outline: Outline) -> tuple[str, ...] | None:
@@ -126,12 +128,16 @@ def _names(node: ast.expr, outline: Outline) -> tuple[str, ...] | None:
 
 def exported_assertions(outline: Outline) -> tuple[AssertionInfo, ...] | None:
     """The assertions that the module exports, in order; None where that cannot be told. Rule: pack.md §9."""
-    if outline.open or _TABLE in outline.rebound:
+    if outline.open or TABLE in outline.rebound:
         return None
-    if _TABLE not in outline.bound:
+    if TABLE not in outline.bound:
         names = [name for name in outline.bound if name.startswith("assert_")]
         return tuple(_info(name, outline, name) for name in names if _may_be_called(outline.bound[name]))
-    table = _assigned(outline.bound[_TABLE])
+    table = _assigned(outline.bound[TABLE])
+    kind = _literal_type(table)
+    if kind is not None:
+        line = getattr(outline.bound[TABLE], "lineno", None)
+        return (AssertionInfo(name=TABLE, signature_problem=table_problem(kind), line=line),)
     if not isinstance(table, ast.Dict):
         return None
     found: dict[str, AssertionInfo] = {}
@@ -149,6 +155,22 @@ def _info(name: str, outline: Outline, bound_as: str) -> AssertionInfo:
     return AssertionInfo(
         name=name, signature_problem=problem, line=node.lineno if isinstance(node, _FUNCTIONS) else None
     )
+
+
+def _literal_type(value: ast.expr | None) -> str | None:
+    """The name of the type of a value that is certainly no dictionary; None where it may be one."""
+    match value:
+        case ast.Constant(value=constant):
+            return type(constant).__name__
+        case ast.List() | ast.ListComp():
+            return "list"
+        case ast.Set() | ast.SetComp():
+            return "set"
+        case ast.Tuple():
+            return "tuple"
+        case ast.JoinedStr():
+            return "str"
+    return None
 
 
 def _may_be_called(node: ast.AST) -> bool:
@@ -172,9 +194,40 @@ def _callable(node: ast.AST | None) -> Callable[..., Any] | None:
     return _unknown if node is not None and _may_be_called(node) else None
 
 
+def deferring(outline: Outline) -> Mapping[str, str]:
+    """The functions of a module that run nothing when they are called, and how they are written."""
+    return {
+        name: "is an `async def`" if isinstance(node, ast.AsyncFunctionDef) else "holds `yield`"
+        for name, node in outline.bound.items()
+        if isinstance(node, _FUNCTIONS) and not node.decorator_list and _defers(node)
+    }
+
+
+def _defers(node: _Function) -> bool:
+    """Whether calling the function only makes a coroutine or a generator."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        return True
+    todo: list[ast.AST] = list(node.body)
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(inner, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(inner))
+    return False
+
+
 def _with_signature(node: _Function) -> Callable[..., Any]:
     def stand(*_: object, **__: object) -> None: ...
 
+    async def later(*_: object, **__: object) -> None: ...
+
+    def one_by_one(*_: object, **__: object) -> Iterator[None]:
+        yield
+
+    entry: Any = stand
+    if _defers(node):
+        entry = later if isinstance(node, ast.AsyncFunctionDef) else one_by_one
     arguments = node.args
     kinds = inspect.Parameter
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -195,8 +248,8 @@ def _with_signature(node: _Function) -> Callable[..., Any]:
     ]
     if arguments.kwarg is not None:
         parameters.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
-    stand.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return stand
+    entry.__signature__ = inspect.Signature(parameters)
+    return cast("Callable[..., Any]", entry)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -242,7 +295,7 @@ def _nested(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             yield inner.id, inner
         elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield inner.name, ast.Pass()
+            yield inner.name, ast.copy_location(ast.Pass(), inner)
         elif isinstance(inner, ast.alias):
             yield (inner.asname or inner.name.split(".")[0]), inner
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json
-from bfcl.checks.findings import Subject, from_breakdown, placed
-from bfcl.checks.kept import steady_breakdowns
+from bfcl.checks.findings import PHASES, Subject, first_names, from_breakdown, of_every_episode, placed
+from bfcl.checks.kept import none_stopped
 from bfcl.located import Pointer
 from bfcl.oracle.protocol import Breakdown, Episode, EpisodeResult, PlannedCall, Replayed
 from bfcl.pack.model import Case, Confirmation, Pack
@@ -73,6 +73,13 @@ class Probes:
         """The tool's probes that count as its success."""
         return [one for one in self.seen.answers if one.case.tool == tool and not one.is_negative]
 
+    def success_fix(self, pack: Pack, tool: str) -> str:
+        """How a tool without a success gets one: by mending what broke its probe, where there is one."""
+        broken = (index for one in self.seen.broken for index in (one.index, *one.aborted))
+        if any(pack.cases[index].tool == tool and not declares_refusal(pack.cases[index]) for index in broken):
+            return "mend what broke its probe, which check 5 tells"
+        return f"add a case that `{tool}` answers with a success"
+
 
 def probes(subject: Subject) -> Probes:
     """The probes as played for this subject. Raises OracleError if no episode can run at all."""
@@ -90,10 +97,10 @@ def _played(subject: Subject) -> Probes:
     return Probes(chains=chains, replayed=tuple(replayed), seen=seen)
 
 
-def steady(subject: Subject) -> bool:
+def all_ended(subject: Subject) -> bool:
     """Whether no probe was stopped at a deadline or died: only then does what was seen of them come again."""
     runs = (run for pair in probes(subject).replayed for world in pair for run in (world, *world.also))
-    return steady_breakdowns(run.breakdown for run in runs)
+    return none_stopped(run.breakdown for run in runs)
 
 
 def chained(cases: Sequence[Case]) -> list[tuple[int, ...]]:
@@ -187,14 +194,35 @@ def at_case(pack: Pack, index: int, field: str, finding: Finding) -> Finding:
     return placed(pack, "validation_cases", pointer, dataclasses.replace(finding, case_id=case.id, tool=case.tool))
 
 
+def breakages(pack: Pack, broken: Sequence[Broken]) -> Iterator[tuple[int, Finding]]:
+    """(position of the case, finding) of everything that broke, and of the rest of each chain.
+
+    What breaks every episode alike is told once, at its line of code and with the probes that met it; those behind
+    them in their chains did not run for the same reason, and are among them.
+    """
+    alike: dict[object, list[Broken]] = {}
+    for one in broken:
+        key: object = one.breakdown if one.breakdown.phase in PHASES else one.index
+        alike.setdefault(key, []).append(one)
+    for group in alike.values():
+        first = group[0]
+        met = sorted(index for one in group for index in (one.index, *one.aborted))
+        if len(group) > 1:
+            found = of_every_episode(pack, first.breakdown)
+            names = first_names([pack.cases[index].id for index in met])
+            yield first.index, dataclasses.replace(found, message=f"{found.message}, in {len(met)} probes: {names}")
+            continue
+        yield first.index, breakage(pack, first.index, first.breakdown)
+        for index in first.aborted:
+            message = f"did not run: `{pack.cases[first.index].id}`, whose episode it continues, broke"
+            yield index, at_case(pack, index, "reset_before", Finding(code="chain_aborted", message=message))
+
+
 def breakage(pack: Pack, index: int, breakdown: Breakdown, asked: str | None = None) -> Finding:
     """An episode that broke in case number `index`; `asked` says how its tool was called, where not as declared."""
     found = from_breakdown(breakdown)
-    what = _PHASES.get(breakdown.phase, asked or f"`{pack.cases[index].tool}`")
+    what = PHASES.get(breakdown.phase, asked or f"`{pack.cases[index].tool}`")
     message = f"{what} broke instead of answering: {found.message}"
     if breakdown.where is not None:
         message += f" ({breakdown.where})"
     return at_case(pack, index, "", Finding(code=found.code, message=message))
-
-
-_PHASES = {"import": "importing the pack", "reset": "`reset`", "state": "`get_state`"}

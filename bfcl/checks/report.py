@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from bfcl.canonical import Json, readable_json
 from bfcl.checks.probes import declares_refusal
+from bfcl.checks.template_tool_names import without_doubles
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import Problem
@@ -39,24 +40,33 @@ def report(pack: Pack, config: RunConfig, verdict: PackVerdict) -> bytes:
 
 
 def config_fingerprint(config: RunConfig) -> Digest:
-    """SHA-256 of what validation reads of a configuration; a verdict holds for this and the pack's fingerprint.
+    """SHA-256 of what validation reads of a configuration; a verdict holds for this and the pack's fingerprint."""
+    return sha256_json(settings_read(config))
+
+
+def settings_read(config: RunConfig) -> dict[str, Json]:
+    """What validation reads of a configuration.
 
     Rule: generation.md §3, stage 2: clock, worker, five timeouts, seed, task_generation, surface settings, policy.
     """
     runtime = config.oracle_runtime
     timeouts: dict[str, Json] = {name: float(getattr(runtime, name)) for name in TIMEOUTS}
-    return sha256_json(
-        {
-            "clock": runtime.clock,
-            "worker": runtime.worker,
-            "timeouts": timeouts,
-            "random_seed": config.seed,
-            "task_generation": dataclasses.asdict(config.task_generation),
-            "surface_generation": dataclasses.asdict(config.surface_generation),
-            "surface_quality_validation": dataclasses.asdict(config.surface_quality_validation),
-            "lineage_policy": config.lineage.policy,
-        }
-    )
+    return {
+        "clock": runtime.clock,
+        "worker": runtime.worker,
+        "timeouts": timeouts,
+        "random_seed": config.seed,
+        "task_generation": dataclasses.asdict(config.task_generation),
+        "surface_generation": dataclasses.asdict(config.surface_generation),
+        "surface_quality_validation": dataclasses.asdict(config.surface_quality_validation),
+        "lineage_policy": config.lineage.policy,
+    }
+
+
+def warnings_to_tell(verdict: PackVerdict) -> list[Finding]:
+    """The warnings of all checks as people are told them: the report keeps those too that a failure says already."""
+    failures = [finding for check in verdict.checks for finding in check.failures]
+    return without_doubles([finding for check in verdict.checks for finding in check.warnings], failures)
 
 
 def as_problem(finding: Finding, *, root: str) -> Problem:

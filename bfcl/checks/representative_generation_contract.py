@@ -9,16 +9,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bfcl.checks import kept, replays
-from bfcl.checks.findings import Findings, Subject, field_pointer, from_problem, placed, template_problem
-from bfcl.checks.representatives import Representative, bench, compile_first
+from bfcl.checks import budget, kept, replays
+from bfcl.checks.findings import Findings, Subject, field_pointer, first_names, from_problem, placed, template_problem
+from bfcl.checks.representatives import Representative, represent, set_up
 from bfcl.config.model import RunConfig
 from bfcl.errors import BfclError, Problem, did_you_mean
 from bfcl.pack.model import Pack
 from bfcl.records.ids import TemplateId
 from bfcl.records.verdict import Finding
-from bfcl.stages.expand import budget_problems
-from bfcl.stages.held_out_bindings import bindable_templates
 from bfcl.stages.wording import render_language, text_problems
 
 
@@ -45,10 +43,12 @@ class RunWide(NamedTuple):
 
 
 def run_wide(pack: Pack, config: RunConfig) -> RunWide:
-    """Budget, exempt names, language, text blocks; no code of the pack runs."""
-    free = bindable_templates(pack.templates, pack.held_out)
-    budget = budget_problems(free, config.task_generation.tasks_per_category)
-    failures = [from_problem(problem) for problem in budget] + list(_exempt_names(pack))
+    """Budget, held-out policy, exempt names, language, text blocks; no code of the pack runs.
+
+    Warnings: a budget that the templates cannot fill, wordings that may leave something unsaid.
+    """
+    failures, warnings = budget.findings(pack, config)
+    failures = failures + list(_exempt_names(pack))
     positions = {template.template_id: index for index, template in enumerate(pack.templates)}
 
     def placed_of(problems: Sequence[Problem]) -> list[Finding]:
@@ -57,10 +57,10 @@ def run_wide(pack: Pack, config: RunConfig) -> RunWide:
     try:
         language = render_language(config.surface_generation.language, pack.manifest, pack.templates)
     except BfclError as error:
-        return RunWide(None, Findings(failures + placed_of(error.problems), []), [])
+        return RunWide(None, Findings(failures + placed_of(error.problems), warnings), [])
     problems, mild = text_problems(pack.templates, pack.manifest, language, config.lineage.policy)
     texts = placed_of(problems)
-    return RunWide(language, Findings(failures + texts, placed_of(mild)), texts)
+    return RunWide(language, Findings(failures + texts, warnings + placed_of(mild)), texts)
 
 
 def _templates(subject: Subject, language: str, unworded: set[str | None]) -> Findings:
@@ -69,30 +69,47 @@ def _templates(subject: Subject, language: str, unworded: set[str | None]) -> Fi
     fresh = _represented(subject, language, unworded, [index for index, found in told.items() if found is None])
     told |= fresh
     every = [found for _, found in sorted(told.items()) if found is not None]
-    return Findings(
-        [one for found in every for one in found.failures], [one for found in every for one in found.warnings]
-    )
+    failures = [one for found in every for one in found.failures]
+    return Findings(_alike_once(subject.pack, failures), [one for found in every for one in found.warnings])
+
+
+def _alike_once(pack: Pack, failures: Sequence[Finding]) -> list[Finding]:
+    """The failures; of those that say one thing of one line of code the first, with the templates that meet it."""
+    templates = pack.shown_path("templates")
+    alike: dict[object, list[Finding]] = {}
+    for number, one in enumerate(failures):
+        of_code = one.file not in (None, templates) and one.line is not None
+        alike.setdefault((one.code, one.message, one.file, one.line) if of_code else number, []).append(one)
+    return [_with_others(group[0], [one.template_id or "" for one in group[1:]]) for group in alike.values()]
+
+
+def _with_others(first: Finding, others: Sequence[str]) -> Finding:
+    others = list(dict.fromkeys(name for name in others if name != first.template_id))
+    if not others:
+        return first
+    said = "1 more template meets" if len(others) == 1 else f"{len(others)} more templates meet"
+    return dataclasses.replace(first, message=f"{first.message}; {said} it: {first_names(others)}")
 
 
 def _represented(
     subject: Subject, language: str, unworded: set[str | None], indices: Sequence[int]
 ) -> dict[int, Findings]:
     """The templates' representatives through the stages and their replays; `unworded` templates are not rendered."""
-    stage = bench(subject, language)
+    setup = set_up(subject.pack, subject.config, language)
     representatives: list[Representative] = []
     told: dict[int, Findings] = {}
     for index in indices:
         worded = subject.pack.templates[index].template_id not in unworded
-        representative, faults = compile_first(stage, index, worded=worded)
+        representative, faults = represent(setup, index, subject.oracle, worded=worded)
         told[index] = Findings(faults, [])
         if representative is not None:
             representatives.append(representative)
     stopped: set[int] = set()
-    for shown in replays.play(stage, representatives):
+    for shown in replays.play(setup, subject.oracle, representatives):
         index = shown.representative.index
         told[index].failures.extend(replays.failures(subject.pack, shown))
         told[index].warnings.extend(replays.warnings(subject.pack, shown))
-        if not shown.steady:
+        if not shown.ran_through:
             stopped.add(index)
     for index in told.keys() - stopped:
         kept.keep_template(subject, index, language, told[index])

@@ -8,12 +8,23 @@ from bfcl.canonical import Json
 from bfcl.records.ids import TemplateId
 
 Part = Literal[
-    "manifest", "tools", "templates", "fixtures", "validation_cases", "held_out", "view", "config", "review_markers"
+    "manifest",
+    "tools",
+    "templates",
+    "fixtures",
+    "validation_cases",
+    "held_out",
+    "view",
+    "config",
+    "budget",
+    "surface",
+    "review_markers",
 ]
 """What a result may depend on, beside `template/<id>`, a single template.
 
-`view` is what the oracle sees: code, fixtures file and whatever else lies beside them. `config` is what validation
-reads of the run. `review_markers` is where such markers stand, in whichever file. The others are the content of one
+`view` is what the oracle sees: code, fixtures file and whatever else lies beside them. `config` is what the
+oracle is run under: clock, worker, timeouts, seed. `budget` is how many tasks are wanted, `surface` how they are worded
+and for which policy. `review_markers` is where such markers stand, in whichever file. The others are the content of one
 data file as its author wrote it: defaults filled in later must not hide which fields stand there. Where a value stands
 in its file does not count: lines of kept findings are looked up anew.
 """

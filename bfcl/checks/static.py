@@ -6,19 +6,21 @@ tell is left to it. A pack that does not wholly load is judged as far as its fil
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 from bfcl.checks import (
     assertions_importable,
     backend_schema_alignment,
     declared_validation_cases,
+    determinism,
+    endpoint_conformance,
+    isolation,
     template_slot_sources,
     template_tool_names,
 )
-from bfcl.checks.findings import Findings, Subject
+from bfcl.checks.findings import Findings
+from bfcl.checks.fixes import with_fixes
 from bfcl.checks.outline import (
     Unreadable,
     exported_assertions,
@@ -27,15 +29,10 @@ from bfcl.checks.outline import (
     read_outline,
 )
 from bfcl.checks.representative_generation_contract import run_wide
-from bfcl.checks.representatives import bench, compile_first
+from bfcl.checks.representatives import Setup, asks_oracle, compile_first, set_up, trace_first
 from bfcl.config.model import RunConfig
-from bfcl.errors import OracleError, Problem, StageError
-from bfcl.oracle.protocol import Description, Episode, EpisodeResult, Replayed
 from bfcl.pack.model import Case, Pack, Role
 from bfcl.records.verdict import Finding
-from bfcl.stages.bindings import sources_of
-from bfcl.stages.expand import pool_size, settings_of
-from bfcl.stages.held_out_bindings import bindable_templates
 
 
 class Part(NamedTuple):
@@ -60,35 +57,36 @@ def static_findings(pack: Pack, config: RunConfig) -> list[Judged]:
 
     Where a file that the pack declares was not read, what depends on it is not judged: it would only repeat that.
     """
-    readable = {role for role in pack.files if role in pack.documents or role in _CODE}
+    readable = {role for role in pack.files if role in pack.documents or role in pack.code}
     unread = {role for role in pack.files if role in ("fixtures", "held_out")} - readable
-    return [
-        Judged(part.check, part.find(pack, config))
+    judged = [
+        Judged(part.check, with_fixes(part.find(pack, config)))
         for part in PARTS
         if readable.issuperset(part.needs) and not (unread and part.check in ("2", "7"))
     ]
+    failures = [finding for one in judged if one.check == "7" for finding in one.found.failures]
+    return [_told_once(one, failures) for one in judged]
 
 
-_CODE: Final[frozenset[Role]] = frozenset(("backend", "assertions"))
+def _told_once(judged: Judged, of_generation: Sequence[Finding]) -> Judged:
+    """Without warnings of check 1 that say what check 7 fails for."""
+    if judged.check != "1":
+        return judged
+    warnings = template_tool_names.without_doubles(judged.found.warnings, of_generation)
+    return Judged(judged.check, Findings(judged.found.failures, warnings))
 
 
 # --- 3: the backend ---------------------------------------------------------------------------------------------------
 
 
-def _catalog(pack: Pack, _: RunConfig) -> Findings:
-    return backend_schema_alignment.static_findings(pack)
-
-
 def _backend(pack: Pack, _: RunConfig) -> Findings:
-    outline = read_outline(pack.files["backend"].path.read_bytes())
+    outline = read_outline(pack.code["backend"])
     if isinstance(outline, Unreadable):
         return Findings([_does_not_compile(pack, "backend", "backend_import_failed", outline)], [])
-    lacking = lacking_callables(outline)
-    lines = {name: line for name, line in lacking.items() if line is not None}
-    failures = backend_schema_alignment.missing_callables(pack, tuple(lacking), lines)
+    failures = backend_schema_alignment.missing_callables(pack, lacking_callables(outline))
     listed = listed_tools(outline)
     if listed is not None and "tools" in pack.documents:
-        failures += backend_schema_alignment.implementation_differences(pack, *listed)
+        failures += backend_schema_alignment.implementation_differences(pack, listed)
     return Findings(failures, [])
 
 
@@ -100,12 +98,11 @@ def _does_not_compile(pack: Pack, role: Role, code: str, unreadable: Unreadable)
 
 
 def _assertions(pack: Pack, _: RunConfig) -> Findings:
-    source = pack.files["assertions"].path.read_bytes()
-    outline = read_outline(source)
+    outline = read_outline(pack.code["assertions"])
     if isinstance(outline, Unreadable):
         broken = _does_not_compile(pack, "assertions", "assertions_import_failed", outline)
-        return assertions_importable.findings(pack, None, [broken], source)
-    return assertions_importable.findings(pack, exported_assertions(outline), source=source)
+        return assertions_importable.findings(pack, None, [broken])
+    return assertions_importable.findings(pack, exported_assertions(outline))
 
 
 # --- 5: the declared cases --------------------------------------------------------------------------------------------
@@ -116,7 +113,7 @@ def _cases(pack: Pack, _: RunConfig) -> Findings:
     if not pack.cases:
         return Findings(failures, [])
     tools = {tool.name: tool for tool in pack.tools}
-    unenforceable = {finding.tool for finding in backend_schema_alignment.static_findings(pack).failures}
+    unenforceable = backend_schema_alignment.unenforceable_tools(pack)
     for index, case in enumerate(pack.cases):
         if case.tool in tools and case.tool not in unenforceable and _sides(case) == {(case.tool, False)}:
             what = "declares a success"
@@ -146,69 +143,41 @@ def _generation(pack: Pack, config: RunConfig) -> Findings:
     failures = list(wide.found.failures)
     if wide.language is not None:
         unworded = {finding.template_id for finding in wide.texts}
-        compiled = _compiled(Subject(pack=pack, config=config, oracle=_NoOracle()), wide.language, sound, unworded)
+        compiled = _compiled(set_up(pack, config, wide.language), sound, unworded)
         failures += [finding for finding in compiled if finding.code not in of_rows]
-    return Findings(failures, wide.found.warnings + list(_shortfalls(pack, config)))
+    return Findings(failures, wide.found.warnings)
 
 
-def _compiled(subject: Subject, language: str, indices: Sequence[int], unworded: set[str | None]) -> Iterator[Finding]:
-    """The faults of each template's first instance, up to its replay; a dependent call is not followed."""
-    stage = bench(subject, language)
+def _compiled(setup: Setup, indices: Sequence[int], unworded: set[str | None]) -> Iterator[Finding]:
+    """The faults of each template's first instance, up to its replay; a dependent call is not followed.
+
+    Nor is it known what calls a tool takes whose schema cannot be used: that is told once, with the tool.
+    """
+    unenforceable = backend_schema_alignment.unenforceable_tools(setup.pack)
     for index in indices:
-        with contextlib.suppress(OracleError):
-            worded = subject.pack.templates[index].template_id not in unworded
-            yield from compile_first(stage, index, worded=worded).faults
+        worded = setup.pack.templates[index].template_id not in unworded
+        first, faults = compile_first(setup, index, worded=worded)
+        yield from faults
+        called = {milestone.tool for milestone in setup.pack.templates[index].assistant_milestones}
+        if first is None or called & unenforceable:
+            continue
+        if not asks_oracle(setup, first):
+            yield from trace_first(setup, first, None).faults
 
 
-class _NoOracle:
-    """Stands where checks hold an oracle: whoever asks it learns that nothing runs here."""
-
-    def _refuse(self) -> NoReturn:
-        raise OracleError(Problem(code="oracle_missing", message="a static check runs no code of the pack"))
-
-    def describe(self) -> Description:
-        self._refuse()
-
-    def run(self, episodes: Sequence[Episode]) -> list[EpisodeResult]:  # noqa: ARG002 - the protocol's signature
-        self._refuse()
-
-    def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:  # noqa: ARG002
-        self._refuse()
-
-    def suspects(self) -> tuple[str, ...]:
-        self._refuse()
-
-
-def _shortfalls(pack: Pack, config: RunConfig) -> Iterator[Finding]:
-    """Categories whose templates offer fewer tasks than their budget, where all of them can bind."""
-    sources, settings = sources_of(pack), settings_of(config, pack.manifest)
-    budget = config.task_generation.tasks_per_category
-    offered: Counter[str] = Counter()
-    unknown: set[str] = set()
-    for template in bindable_templates(pack.templates, pack.held_out):
-        try:
-            offered[template.category] += pool_size(template, sources, settings)
-        except StageError:
-            unknown.add(template.category)  # told where its template is judged
-    for category, count in offered.items():
-        if count < budget and category not in unknown:
-            yield Finding(
-                code="category_budget_not_reachable",
-                message=f"the templates of category `{category}` offer {count} tasks; its budget is {budget}",
-                fix="add fixture rows or templates, or lower `task_generation.tasks_per_category`",
-            )
-
-
-def _of_templates(find: Callable[[Pack], Findings]) -> Callable[[Pack, RunConfig], Findings]:
+def _of_pack(find: Callable[[Pack], Findings]) -> Callable[[Pack, RunConfig], Findings]:
     return lambda pack, _: find(pack)
 
 
 PARTS: Final = (
-    Part("1", ("templates", "tools"), _of_templates(template_tool_names.findings)),
-    Part("2", ("templates", "tools"), _of_templates(template_slot_sources.findings)),
+    Part("1", ("templates", "tools"), _of_pack(template_tool_names.findings)),
+    Part("2", ("templates", "tools"), _of_pack(template_slot_sources.findings)),
     Part("3", ("backend",), _backend),
-    Part("3", ("tools",), _catalog),
+    Part("3", ("tools",), _of_pack(backend_schema_alignment.static_findings)),
     Part("4", ("templates", "assertions"), _assertions),
     Part("5", ("validation_cases", "tools"), _cases),
     Part("7", ("templates", "tools"), _generation),
+    Part("D1", ("backend",), lambda pack, _: Findings([], list(determinism.suspects_of(pack)))),
+    Part("I1", (), lambda _, config: isolation.findings(config)),
+    Part("A1", ("endpoint",), _of_pack(endpoint_conformance.findings)),
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
+from bfcl.canonical import Json, canonical_text
 from bfcl.checks.findings import Findings, Subject, field_pointer, from_problem, placed, template_problem
 from bfcl.errors import PackError, Problem
 from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.slots import SlotSource, parse_source
 from bfcl.records.verdict import Finding
-from bfcl.stages.bindings import Sources, slot_problems
+from bfcl.stages.bindings import Sources
+from bfcl.stages.slot_problems import slot_problems
 
 
 def check(subject: Subject) -> Findings:
@@ -23,14 +26,51 @@ def findings(pack: Pack) -> Findings:
     failures = list(_collections(pack))
     told = {finding.code for finding in failures}
     sources = Sources(pack.tools, pack.fixtures, pack.manifest)
+    warnings: list[Finding] = []
     for index, template in enumerate(pack.templates):
+        warnings += _repeats(pack, index, sources)
         failures += [
             template_problem(pack, index, problem)
             for problem in slot_problems(template, sources)
             # Every slot that draws from a collection repeats what is wrong with its rows.
             if not (problem.code in _OF_ROWS and problem.code in told)
         ]
-    return Findings(failures, [])
+    return Findings(failures, warnings)
+
+
+def _repeats(pack: Pack, index: int, sources: Sources) -> Iterator[Finding]:
+    """A warning for each slot that draws one value from several rows: its tasks read alike, word for word.
+
+    A slot from whose row others are taken is left out: they may differ.
+    """
+    template = pack.templates[index]
+    arguments = [value for milestone in template.assistant_milestones for value in milestone.args.values()]
+    leaders = {slot.same_row_as for slot in template.slots.values()} | set(map(_row_of, arguments))
+    for name, slot in template.slots.items():
+        if slot.same_row_as is not None or name in leaders:
+            continue
+        offered = sources.resolve(slot.source, slot.filter).candidates
+        if offered.refs is None:
+            continue
+        counts = Counter(map(canonical_text, offered.values))
+        value, times = max(counts.items(), key=lambda one: one[1], default=("", 0))
+        if times > 1:
+            finding = Finding(
+                code="slot_value_repeats",
+                message=f"slot `{name}` draws {len(offered)} rows with {len(counts)} distinct values ({value} comes "
+                f"{times} times); tasks that differ in nothing but their rows are published",
+                template_id=template.template_id,
+                fix="draw a field that tells rows apart, narrow the filter to one row a value, or list the values with "
+                "`literal:`",
+            )
+            yield placed(pack, "templates", (index, "slots", name, "source"), finding)
+
+
+def _row_of(value: Json) -> str | None:
+    """The slot whose row an argument takes a field of, if it does."""
+    marker = value.get("from_fixture") if isinstance(value, Mapping) else None
+    slot = marker.get("slot") if isinstance(marker, Mapping) else None
+    return slot if isinstance(slot, str) else None
 
 
 _OF_ROWS = frozenset(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.checks.findings import Findings, Subject, placed, template_problem
+from bfcl.checks.representatives import NOT_CALLED
 from bfcl.errors import did_you_mean
 from bfcl.located import Pointer
 from bfcl.pack.model import Pack
@@ -126,7 +128,16 @@ def _never_called(declared: dict[str, Json], template: Template, catalog: frozen
         if name in catalog and name not in called:
             message = f"`required_tools` lists `{name}`, which no milestone calls"
             fix = f"remove `{name}` from `required_tools`, or add the call"
-            yield ("required_tools", index), _finding(template, "required_tool_never_called", message, fix, name)
+            yield ("required_tools", index), _finding(template, NEVER_CALLED, message, fix, name)
+
+
+NEVER_CALLED: Final = "required_tool_never_called"
+
+
+def without_doubles(warnings: Iterable[Finding], failures: Iterable[Finding]) -> list[Finding]:
+    """The warnings, without those of a required tool for which check 7 fails: it is the same fault, told once."""
+    failed = {(one.template_id, one.tool) for one in failures if one.detail == NOT_CALLED}
+    return [one for one in warnings if one.code != NEVER_CALLED or (one.template_id, one.tool) not in failed]
 
 
 def _finding(template: Template, code: str, message: str, fix: str | None = None, tool: str | None = None) -> Finding:

@@ -26,6 +26,7 @@ from bfcl.checks import (
     timeout_enforcement,
 )
 from bfcl.checks.findings import Findings, Subject, from_load_warning, from_problem
+from bfcl.checks.fixes import with_fixes
 from bfcl.checks.reuse import ORACLE, Part, Reuse
 from bfcl.config.model import RunConfig
 from bfcl.errors import OracleError, StageError
@@ -219,12 +220,13 @@ def _run(check: Check, subject: Subject) -> CheckResult:
         _ = subject.description
         return _result(check, Findings([from_problem(problem) for problem in error.problems], []))
     result = _result(check, found)
-    if check.reads is not None and (not check.on_probes or probes.steady(subject)):
+    if check.reads is not None and (not check.on_probes or probes.all_ended(subject)):
         kept.keep_check(subject, result, check.reads)
     return result
 
 
 def _result(check: Check, found: Findings) -> CheckResult:
+    found = with_fixes(found)
     return CheckResult(
         id=check.id,
         name=check.name,

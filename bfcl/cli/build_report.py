@@ -12,12 +12,13 @@ from typing import Final, get_args
 import click
 
 from bfcl.canonical import Json
-from bfcl.cli.place import project_root, shown
+from bfcl.cli.place import project_root
 from bfcl.cli.sheet import Sheet
-from bfcl.cli.show import print_json
+from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
 from bfcl.errors import DriftError, Problem
 from bfcl.graph.evidence import Action, invocations, read_invocation
 from bfcl.graph.layout import BuildTree
+from bfcl.pack.layout import shown
 from bfcl.stages import STAGES
 
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -52,8 +53,9 @@ class StageWork:
 
 
 @click.command("build-report")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-def build_report(as_json: bool) -> None:
+@json_option
+@format_option()
+def build_report(json_: bool, format_: Format) -> None:
     """Say what the last doit run computed and reused.
 
     Counts the shards of each stage: hit (taken from the store), computed, verified (checked and left as it is),
@@ -68,7 +70,7 @@ def build_report(as_json: bool) -> None:
     tree = BuildTree(project_root(Path.cwd()))
     directory = _last(tree)
     work = _read(directory)
-    if as_json:
+    if json_ or as_json(format_):
         print_json({"schema_version": "1.0", "invocation": directory.name, "tasks": [each.to_json() for each in work]})
     else:
         _sheet(directory.name, work).print()

@@ -7,13 +7,14 @@ from typing import Final
 
 import click
 
-from bfcl.authoring.calling import Answered, Asked, document, recorded_case
+from bfcl.authoring.calling import Answered, Asked, check_case_id, document, doubts, recorded_case
 from bfcl.authoring.calling import call as answered_of
+from bfcl.authoring.conversation_lines import call_text
 from bfcl.authoring.workbench import workbench
 from bfcl.authoring.yaml_text import yaml_text
 from bfcl.canonical import Json, canonical_text
 from bfcl.cli.sheet import Sheet
-from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
+from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json, visible
 from bfcl.errors import BfclError, ConfigError, Problem
 from bfcl.located import parse_json
 
@@ -26,12 +27,15 @@ _STYLES: Final = {"success": "green", "structured_error": "yellow", "awaiting_co
 @click.option("--args", "arguments", default="{}", metavar="JSON", help="The arguments, one JSON object.")
 @click.option("--after", metavar="CASE", help="Continue the episode of this validation case.")
 @click.option("--record", metavar="NAME", help="Print a validation case of this name that expects what was seen.")
-@format_option
+@format_option(auto="text on a terminal, JSON elsewhere; with --record YAML")
 def call(*, pack: Path, tool: str, arguments: str, after: str | None, record: str | None, format_: Format) -> int:
     """Call one tool of a pack in its worker and show what changed.
 
     The call runs as a probe does: in a fresh episode, isolated, with the pack's clock and deadlines. Status 2 where it
     broke instead of answering.
+
+    With --record a case for validation_cases.yaml is printed instead: as YAML to add there, also to a script, and with
+    --format json as one JSON object. What a check would say against it is told on stderr, as warnings.
 
     \b
     Example:
@@ -39,9 +43,17 @@ def call(*, pack: Path, tool: str, arguments: str, after: str | None, record: st
     """
     asked = Asked(tool=tool, arguments=_object(arguments), after=after)
     with workbench(pack, jobs=1) as bench:
+        if record is not None:
+            check_case_id(bench, record)
         answered = answered_of(bench, asked)
     if record is not None and answered.breakdown is None:
-        click.echo(yaml_text([recorded_case(answered, record)]), nl=False)
+        case = recorded_case(answered, record)
+        for doubt in doubts(answered):
+            click.echo(visible(f"warning: {doubt}"), err=True)
+        if format_ == "json":
+            print_json(case)
+        else:
+            click.echo(yaml_text([case]), nl=False)
     elif as_json(format_):
         print_json(document(answered))
     else:
@@ -64,10 +76,12 @@ def _object(text: str) -> dict[str, Json]:
 def _sheet(answered: Answered) -> Sheet:
     sheet = Sheet()
     asked, broken = answered.asked, answered.breakdown
-    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in asked.arguments.items())
-    sheet.line((f"{asked.tool}({arguments})", "bold"), "" if asked.after is None else f"  after {asked.after}")
+    sheet.line(
+        (call_text(asked.tool, asked.arguments), "bold"), "" if asked.after is None else f"  after {asked.after}"
+    )
     if not answered.in_catalog:
-        sheet.line("  warning   ", (f"`{asked.tool}` is not in tools.json", "yellow"))
+        hint = f" ({answered.hint})" if answered.hint else ""
+        sheet.line("  warning   ", (f"`{asked.tool}` is not in tools.json{hint}", "yellow"))
     for failure in answered.schema_failures:
         place = "" if failure.pointer is None else f"`{failure.pointer}`: "
         sheet.line("  schema    ", (f"{place}{failure.message}", "yellow"))

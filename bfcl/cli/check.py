@@ -15,7 +15,7 @@ from bfcl.authoring.diagnostics import github, sarif, text
 from bfcl.authoring.diagnostics.diagnostic import Checked
 from bfcl.authoring.static_check import static_check
 from bfcl.authoring.watching import Stamp, stamps, told
-from bfcl.cli.show import BELOW, Manner, as_json, print_json, visible
+from bfcl.cli.show import BELOW, as_json, format_option, print_json, visible
 from bfcl.errors import BfclError
 
 CheckFormat: TypeAlias = Literal["auto", "text", "json", "github", "sarif"]
@@ -24,26 +24,10 @@ _POLL_S: Final = 0.2
 """How often the files are looked at; an edit is checked when they kept still for one such look."""
 
 
-def _remember(context: click.Context, _: click.Parameter, value: CheckFormat) -> CheckFormat:
-    manner = context.find_object(Manner)
-    if manner is not None:
-        # A refusal has no place in a SARIF log or beside a line: it is told as any other command tells it.
-        manner.format = "json" if value in ("json", "sarif") else "auto" if value == "auto" else "text"
-    return value
-
-
 @click.command
 @click.argument("pack", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Check again whenever a file is saved, until Ctrl-C.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["auto", "text", "json", "github", "sarif"]),
-    default="auto",
-    callback=_remember,
-    is_eager=True,
-    help="auto: text on a terminal, JSON elsewhere. github: workflow commands. sarif: SARIF 2.1.0.",
-)
+@format_option("github", "sarif")
 def check(pack: Path, watch: bool, format_: CheckFormat) -> int | None:
     """Check a pack's files without running its code.
 

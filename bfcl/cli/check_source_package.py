@@ -10,9 +10,9 @@ import click
 from bfcl.authoring.source.check import SourceVerdict, check_source
 from bfcl.authoring.source.findings import SourceFinding
 from bfcl.authoring.source.tree import SourceTree
-from bfcl.cli.place import shown
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
+from bfcl.pack.layout import shown
 
 
 @click.command
@@ -21,7 +21,7 @@ from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
     "--tools", metavar="FILE", type=click.Path(path_type=Path), help="The tool catalog, where it is not DIR/tools.json."
 )
 @click.option("--strict", is_flag=True, help="Let every finding block, advice included.")
-@format_option
+@format_option()
 def check_source_package(source: Path, tools: Path | None, strict: bool, format_: Format) -> int:
     """Check a source package without running it.
 

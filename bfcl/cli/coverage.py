@@ -15,7 +15,6 @@ from bfcl.authoring.workbench import workbench
 from bfcl.cli.grid import aligned
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
-from bfcl.pack.model import Pack
 from bfcl.pack.own_config import load_own
 
 _KEYS: Final = 6
@@ -28,7 +27,7 @@ _KEYS: Final = 6
 @click.option(
     "--tasks-per-category", "budget", type=click.IntRange(min=1), metavar="N", help="Budget to compare bindings with."
 )
-@format_option
+@format_option()
 def coverage(*, root: Path, static: bool, budget: int | None, format_: Format) -> int:
     """Show what a pack's probes, templates and bindings cover.
 
@@ -44,19 +43,15 @@ def coverage(*, root: Path, static: bool, budget: int | None, format_: Format) -
     """
     if static:
         own = load_own(root)
-        found = covered_by(own.pack, own.loaded.config, None, _assertions(own.pack), budget=budget)
+        found = covered_by(own.pack, own.loaded.config, None, own.pack.code["assertions"], budget=budget)
     else:
         with workbench(root) as bench:
-            found = covered_by(bench.pack, bench.config, bench.oracle, _assertions(bench.pack), budget=budget)
+            found = covered_by(bench.pack, bench.config, bench.oracle, bench.pack.code["assertions"], budget=budget)
     if as_json(format_):
         print_json(document(found))
     else:
         _sheet(found).print()
     return BELOW if found.missing else 0
-
-
-def _assertions(pack: Pack) -> bytes:
-    return pack.files["assertions"].path.read_bytes()
 
 
 def _sheet(found: Coverage) -> Sheet:

@@ -13,11 +13,14 @@ from bfcl.authoring.pack_diff import PackDiff, RunManifest, Side, document, pack
 from bfcl.authoring.pack_diff import reason as reason_of
 from bfcl.authoring.pack_items import Change, Item, Sources
 from bfcl.cli.grid import aligned
-from bfcl.cli.place import project_root, shown
+from bfcl.cli.place import project_root
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
 from bfcl.errors import Problem, ReleaseError
 from bfcl.graph.layout import BuildTree
+from bfcl.pack.fingerprint import check_drift
+from bfcl.pack.layout import shown
+from bfcl.pack.model import Pack
 from bfcl.pack.own_config import load_own
 from bfcl.stages.artifacts import MANIFEST_FILE
 
@@ -41,7 +44,7 @@ _ROWS: Final = 8
     help="A published run's manifest to place; may be repeated (default: every run below build/runs/).",
 )
 @click.option("--exit-code", is_flag=True, help="Status 2 where the two differ.")
-@format_option
+@format_option()
 def diff(*, pack_a: Path, pack_b: Path, manifests: tuple[Path, ...], exit_code: bool, format_: Format) -> int:
     """Compare two packs, file by file and item by item.
 
@@ -67,12 +70,25 @@ def _side(path: Path) -> Side:
     if path.is_file() or (path / MANIFEST_FILE).is_file():
         return _manifest(path).side
     pack = load_own(path).pack
+    # A pack of a service has no backend: nothing is defined there.
     sources = Sources(
         pack=pack,
-        assertions=pack.files["assertions"].path.read_bytes(),
-        backend=pack.files["backend"].path.read_bytes(),
+        assertions=pack.code["assertions"],
+        backend=pack.code.get("backend", b""),
+        modules=_modules(pack),
     )
     return side_of_pack(str(path), sources)
+
+
+def _modules(pack: Pack) -> dict[str, bytes]:
+    """The pack's undeclared Python files, by their path below its root. Raises: DriftError `pack_drift`."""
+    declared = {file.logical for file in pack.files.values()}
+    wanted = [logical for logical in pack.entries if logical.endswith(".py") and logical not in declared]
+    try:
+        return {logical.removeprefix("tree/"): pack.paths[logical].read_bytes() for logical in wanted}
+    except OSError:
+        check_drift(pack)
+        raise
 
 
 def _manifest(path: Path) -> RunManifest:
@@ -81,14 +97,13 @@ def _manifest(path: Path) -> RunManifest:
         data = file.read_bytes()
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
-        raise ReleaseError(Problem(code="release_manifest_missing", path=str(file), message=message)) from None
-    return read_manifest(str(file), data)
+        raise ReleaseError(Problem(code="release_manifest_missing", path=shown(file), message=message)) from None
+    return read_manifest(shown(file), data)
 
 
 def _built() -> list[Path]:
     """Manifests of published runs below `build/runs/`, by name."""
-    runs = BuildTree(project_root(Path.cwd())).root / "runs"
-    return [Path(shown(path)) for path in sorted(runs.glob(f"*/{MANIFEST_FILE}"))]
+    return sorted((BuildTree(project_root(Path.cwd())).root / "runs").glob(f"*/{MANIFEST_FILE}"))
 
 
 def _sheet(found: PackDiff) -> Sheet:

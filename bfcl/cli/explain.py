@@ -18,7 +18,7 @@ _LABELS: Final = ("cause", "fix", "example")
 @click.command
 @click.argument("codes", nargs=-1, metavar="CODE...")
 @click.option("--list", "list_all", is_flag=True, help="List every code instead.")
-@format_option
+@format_option()
 def explain(codes: tuple[str, ...], list_all: bool, format_: Format) -> None:
     """Explain a code: its cause, its fix, an example.
 

@@ -18,11 +18,11 @@ from bfcl.authoring.imports.python_source import import_python
 from bfcl.authoring.imports.records import ImportedRecords, RecordOptions, import_records
 from bfcl.authoring.imports.report import ImportedCatalog
 from bfcl.canonical import Json
-from bfcl.cli.place import shown
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
 from bfcl.errors import ConfigError, Problem
-from bfcl.files import storage, write_atomic
+from bfcl.files import AlreadyThereError, create_files, held_directory, replace_atomic
+from bfcl.pack.layout import shown
 
 _LIST: Final = "A,B"
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -72,7 +72,7 @@ def _decision_options(command: _F) -> _F:
         )
     ):
         command = option(command)
-    return format_option(command)
+    return format_option()(command)
 
 
 @click.group("import")
@@ -113,8 +113,9 @@ def openapi(spec: Path, operations: tuple[str, ...], **options: Any) -> int:
 def python(file: Path, functions: tuple[str, ...], without: tuple[str, ...], **options: Any) -> int:
     """Make tools.json from functions of a Python file.
 
-    The file is read, never imported. Type hints, defaults, enums, dataclasses, TypedDicts and docstrings become
-    schemas. Hints without a JSON form are listed with their lines; then nothing is written and the exit status is 2.
+    The file is read, never imported. Type hints, defaults, enums, dataclasses, TypedDicts, pydantic models and
+    docstrings become schemas. Hints without a JSON form are listed with their lines; then nothing is written and the
+    exit status is 2.
 
     \b
     Example:
@@ -142,7 +143,7 @@ def python(file: Path, functions: tuple[str, ...], without: tuple[str, ...], **o
 @click.option(
     "--allow-secrets", multiple=True, callback=_names, metavar=_LIST, help="Columns that may look like credentials."
 )
-@format_option
+@format_option()
 def records(data: Path, collection: str, into: Path, replace: bool, format_: Format, **options: Any) -> None:
     """Make a collection of fixtures.json from a CSV, JSON or JSON Lines file.
 
@@ -160,13 +161,28 @@ def records(data: Path, collection: str, into: Path, replace: bool, format_: For
         raise click.UsageError("--delimiter is one character, and neither a quote, a blank nor a line break")
     made = RecordOptions(collection=collection, **options)
     imported = import_records(data.read_bytes(), made, path=shown(data))
-    before = into.read_bytes() if into.exists() else None
-    after = with_collection(before, collection, imported.rows, path=shown(into), replace=replace)
-    write_atomic(into.resolve(), after)
+    _put(into, collection, imported, replace=replace)
     if as_json(format_):
         print_json(imported.to_json(shown(data), shown(into)))
     else:
         _records_sheet(imported, shown(into)).print()
+
+
+def _put(into: Path, collection: str, imported: ImportedRecords, *, replace: bool) -> None:
+    """Write the collection into its file, one command at a time."""
+    again = "run the same command again: it adds to the file"
+    if not into.exists():
+        _write_new(
+            into.resolve(), with_collection(None, collection, imported.rows, path=shown(into), replace=False), again
+        )
+        return
+    path = into.resolve()
+    with held_directory(path.parent):
+        before = path.read_bytes()
+        after = with_collection(before, collection, imported.rows, path=shown(into), replace=replace)
+        if not replace_atomic(path, before, after):
+            message = "another program changed the file meanwhile; nothing was written"
+            raise ConfigError(Problem(code="file_changed_meanwhile", path=shown(into), message=message, fix=again))
 
 
 def _decisions(only: tuple[str, ...], options: dict[str, Any]) -> Decisions:
@@ -201,25 +217,16 @@ def _refuse_existing(out: Path) -> None:
         raise _exists(out)
 
 
-def _exists(out: Path) -> ConfigError:
-    fix = "choose another --out, or move the file away first"
+def _exists(out: Path, fix: str = "choose another --out, or move the file away first") -> ConfigError:
     return ConfigError(Problem(code="output_exists", path=shown(out), message="the file exists already", fix=fix))
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    """Write a file that does not exist yet, whole or not at all."""
-    with storage(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            # Taking the name first keeps a file that appeared meanwhile from being replaced.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        except FileExistsError:
-            raise _exists(path) from None
+def _write_new(path: Path, data: bytes, *fix: str) -> None:
+    """Write a file that does not exist yet, whole or not at all; `fix` is for one that appears meanwhile."""
     try:
-        write_atomic(path, data)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        create_files(path.parent, {path.name: data})
+    except AlreadyThereError:
+        raise _exists(path, *fix) from None
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from bfcl.cli.place import shown
 from bfcl.cli.project import project_files
+from bfcl.cli.show import Format, as_json, format_option, print_json
 from bfcl.errors import ConfigError, Problem, raise_all
-from bfcl.files import storage
+from bfcl.files import AlreadyThereError, create_files
+from bfcl.pack.layout import shown
 
 _FIX = "move it away, or choose another directory"
 
 
 @click.command
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-def init(directory: Path) -> None:
+@format_option()
+def init(directory: Path, format_: Format) -> None:
     """Write a new project: a starter pack, its configuration, a dodo.py.
 
     DIR is made where it does not exist. No file is ever overwritten: where one of the project's files is there already,
@@ -34,6 +35,9 @@ def init(directory: Path) -> None:
     files = project_files()
     raise_all(ConfigError, list(obstacles(directory, files)))
     write_new(directory, files)
+    if as_json(format_):
+        print_json({"schema_version": "1.0", "directory": shown(directory), "written": list(files)})
+        return
     click.echo(f"wrote {len(files)} files below {shown(directory)}:")
     for name in files:
         click.echo(f"  {name}")
@@ -59,27 +63,11 @@ def _there(path: Path, message: str) -> Problem:
 
 
 def write_new(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Create every file; on any failure remove the files and directories that were created.
+    """Create every file or none.
 
     Raises: StageError `storage_failed`; ConfigError `init_target_exists` where a file appeared meanwhile.
     """
-    with storage(directory):
-        try:
-            with ExitStack() as undo:
-                for name, data in files.items():
-                    path = directory / name
-                    _make_directory(path.parent, undo)
-                    with path.open("xb") as stream:
-                        undo.callback(path.unlink)
-                        stream.write(data)
-                undo.pop_all()
-        except FileExistsError as error:
-            raise ConfigError(_there(Path(error.filename), "appeared while the project was written")) from None
-
-
-def _make_directory(path: Path, undo: ExitStack) -> None:
-    """`mkdir -p`, each directory made to be removed by `undo`."""
-    if not path.is_dir():
-        _make_directory(path.parent, undo)
-        path.mkdir()
-        undo.callback(path.rmdir)
+    try:
+        create_files(directory, files)
+    except AlreadyThereError as error:
+        raise ConfigError(_there(error.path, "appeared while the project was written")) from None

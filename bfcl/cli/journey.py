@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from bfcl.cli.place import shown
 from bfcl.errors import ConfigError, Problem
 from bfcl.graph.layout import RunTree
+from bfcl.pack.layout import shown
 from bfcl.records.plan import Plan
 from bfcl.records.surface import Surface
 from bfcl.records.task import Task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import io
 import sys
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -12,7 +11,9 @@ from typing import Final, NamedTuple
 import click
 
 from bfcl.cli.show import run
+from bfcl.cli.streams import open_streams
 from bfcl.errors import did_you_mean
+from bfcl.oracle.stopping import stop_in_order
 
 DISTRIBUTION: Final = "bfcl-build"
 
@@ -69,6 +70,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
 COMMANDS: Final[Mapping[str, Entry]] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 
 
+_OF_DOIT: Final = frozenset({"all", "clean", "generate", "list", "prepare", "validate"})
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -89,7 +93,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS)
+            # doit builds and validates; people look for both words here first.
+            hint = f"run `doit {args[0]}`" if args[0] in _OF_DOIT else did_you_mean(args[0], COMMANDS)
             ctx.fail(f"no such command `{args[0]}`" + (f"; {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 
@@ -131,7 +136,6 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A pack may speak any language, whatever the terminal can show.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    open_streams()
+    stop_in_order()
     sys.exit(run(cli, sys.argv[1:]))

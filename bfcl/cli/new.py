@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
 
-from bfcl.authoring.stubs.append import appended_assertion, appended_json, appended_yaml
+from bfcl.authoring.stubs.added import Grow, added
+from bfcl.authoring.stubs.append import appended_json, appended_yaml
+from bfcl.authoring.stubs.append_python import appended_assertion
 from bfcl.authoring.stubs.cases import new_cases
 from bfcl.authoring.stubs.code import NewAssertion, ToolKind, new_assertion, new_tool, read_parameter
 from bfcl.authoring.stubs.templates import POLICIES, NewTemplate, new_template
 from bfcl.authoring.yaml_text import yaml_text
-from bfcl.canonical import Json, readable_json
-from bfcl.errors import PackError, Problem
-from bfcl.files import write_atomic
+from bfcl.canonical import Json
+from bfcl.cli.show import visible
+from bfcl.files import held_directory
 from bfcl.pack.layout import shown
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.own_config import load_own
 
 _PACK = click.argument("pack", type=click.Path(path_type=Path))
-_APPEND = click.option("--append", is_flag=True, help="Add it to the pack's file, if the pack still loads with it.")
+_APPEND = click.option("--append", is_flag=True, help="Add it to the pack's file, if that makes no new error.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def new() -> None:
     """Write a template, case, assertion or tool that fits a pack.
 
-    The text goes to stdout, or into the pack's own file with `--append`: what stands there keeps every byte, and the
-    file stays as it was where the pack would not load any more. Run `bfcl check` or `doit validate` afterwards.
+    The text goes to stdout as the file of the pack has it (YAML, JSON or Python), to a terminal and to a script alike.
+    With `--append` it goes into that file: what stands there keeps every byte. The pack is checked first as `bfcl
+    check` would with it, and nothing is written where it would not load, or would have an error it has not now; what a
+    new entry needs besides (code and probes of a tool, budget for a template) is listed with its place.
     """
 
 
@@ -58,15 +64,15 @@ def template(
     Example:
       bfcl new template packs/my_pack ask_first --policy missing_slot --tool get_record
     """
-    loaded = load_own(pack).pack
     wanted = NewTemplate(
         template_id=template_id, policy=policy, tool=tool, language=language, category=category, assertions=assertions
     )
-    entry = new_template(loaded, wanted)
-    if append:
-        _append(pack, loaded, "templates", lambda data, path: appended_yaml(data, [entry], path))
-    else:
-        click.echo(yaml_text([entry]), nl=False)
+    with _opened(pack, append=append) as loaded:
+        entry = new_template(loaded, wanted)
+        if append:
+            _append(pack, "templates", lambda data, path: appended_yaml(data, [entry], path))
+        else:
+            click.echo(yaml_text([entry]), nl=False)
 
 
 @new.command
@@ -82,12 +88,12 @@ def case(*, pack: Path, tool: str, append: bool) -> None:
     Example:
       bfcl new case packs/my_pack get_record
     """
-    loaded = load_own(pack).pack
-    entries: list[Json] = [*new_cases(loaded, tool)]
-    if append:
-        _append(pack, loaded, "validation_cases", lambda data, path: appended_yaml(data, entries, path))
-    else:
-        click.echo(yaml_text(entries), nl=False)
+    with _opened(pack, append=append) as loaded:
+        entries: list[Json] = [*new_cases(loaded, tool)]
+        if append:
+            _append(pack, "validation_cases", lambda data, path: appended_yaml(data, entries, path))
+        else:
+            click.echo(yaml_text(entries), nl=False)
 
 
 @new.command
@@ -102,12 +108,12 @@ def assertion(*, pack: Path, name: str, tool: str | None, append: bool) -> None:
     Example:
       bfcl new assertion packs/my_pack assert_status_told --tool get_record
     """
-    loaded = load_own(pack).pack
-    made = new_assertion(loaded, name, tool)
-    if append:
-        _append(pack, loaded, "assertions", lambda data, path: appended_assertion(data, made, path))
-    else:
-        click.echo(_assertion_text(made), nl=False)
+    with _opened(pack, append=append) as loaded:
+        made = new_assertion(loaded, name, tool)
+        if append:
+            _append(pack, "assertions", lambda data, path: appended_assertion(data, made, path))
+        else:
+            click.echo(_assertion_text(made), nl=False)
 
 
 def _assertion_text(made: NewAssertion) -> str:
@@ -128,27 +134,27 @@ def tool(*, pack: Path, name: str, parameters: tuple[str, ...], mutates: bool, c
     Example:
       bfcl new tool packs/my_pack close_record --param record_id:string --mutates --confirm
     """
-    loaded = load_own(pack).pack
-    entry = new_tool(loaded, name, [read_parameter(one) for one in parameters], ToolKind(mutates, confirm))
-    if append:
-        _append(pack, loaded, "tools", lambda data, path: appended_json(data, entry, path))
-    else:
-        click.echo(readable_json(entry), nl=False)
+    read = [read_parameter(one) for one in parameters]
+    with _opened(pack, append=append) as loaded:
+        entry = new_tool(loaded, name, read, ToolKind(mutates, confirm))
+        if append:
+            _append(pack, "tools", lambda data, path: appended_json(data, entry, path))
+        else:
+            click.echo(json.dumps(entry, ensure_ascii=False, indent=2))
 
 
-def _append(root: Path, pack: Pack, role: Role, grow: Callable[[bytes, str], bytes]) -> None:
-    """Write the grown file, load the pack again, and put the old bytes back where it is refused now."""
-    path = pack.files[role].path
-    old = path.read_bytes()
-    write_atomic(path, grow(old, shown(path)))
-    try:
-        load_own(root)
-    except PackError as error:
-        write_atomic(path, old)
-        told = Problem(
-            code="append_impossible",
-            path=shown(path),
-            message="nothing was added: with it the pack would not load, for the reasons that follow",
-        )
-        raise PackError([told, *error.problems]) from None
-    click.echo(f"added to {shown(path)}")
+@contextmanager
+def _opened(root: Path, *, append: bool) -> Iterator[Pack]:
+    """The pack; where something is appended, held so that commands at the same time follow one another."""
+    with held_directory(root) if append and root.is_dir() else nullcontext():
+        yield load_own(root).pack
+
+
+def _append(root: Path, role: Role, grow: Grow) -> None:
+    done = added(root, role, grow)
+    click.echo(f"added to {shown(done.path)}")
+    for title, problems in (("still to be written", done.lacking), ("to look at", done.warnings)):
+        if problems:
+            click.echo(f"{title}:")
+        for problem in problems:
+            click.echo(visible(str(problem)))

@@ -8,6 +8,7 @@ from typing import Final
 from bfcl.config.load import load_config
 from bfcl.errors import ConfigError, Problem
 from bfcl.graph.layout import BuildTree, RunTree
+from bfcl.pack.layout import shown
 
 DEFAULT_CONFIG: Final = Path("configs", "tiny.yaml")
 DODO: Final = "dodo.py"
@@ -18,11 +19,6 @@ _GENERATE = "run `doit generate` first, or name a run with `--run`"
 def project_root(start: Path) -> Path:
     """The nearest directory from `start` upwards that holds a `dodo.py`; `start` itself where none does."""
     return next((path for path in (start, *start.parents) if (path / DODO).is_file()), start)
-
-
-def shown(path: Path) -> str:
-    """The path as a person in the current directory would type it."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def run_of_config(config: Path, project: Path) -> RunTree:

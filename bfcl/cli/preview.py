@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -16,7 +15,7 @@ from bfcl.authoring.preview_page import page
 from bfcl.authoring.workbench import workbench
 from bfcl.canonical import canonical_text
 from bfcl.cli.sheet import Sheet
-from bfcl.cli.show import BELOW, print_json, visible
+from bfcl.cli.show import BELOW, as_json, format_option, print_json, visible
 
 _STYLES: Final[dict[Who, str]] = {
     "user": "bold blue",
@@ -37,13 +36,7 @@ _LEAD: Final = 12
 @click.option("--all-policies", is_flag=True, help="Show one template of each turn policy.")
 @click.option("--language", metavar="L", help="Render in this language instead of the one the pack would choose.")
 @click.option("--n", "count", type=click.IntRange(1, 1000), default=3, show_default=True, help="Tasks a template.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["auto", "text", "html", "json"]),
-    default="auto",
-    help="auto: text on a terminal, JSON elsewhere.",
-)
+@format_option("html")
 def preview(
     *,
     pack: Path,
@@ -56,7 +49,7 @@ def preview(
     """Show conversations a pack's templates make, with their outcome.
 
     The first tasks of each template go through every stage up to the replay in two worlds; nothing is written and the
-    pack need not be Gold. Status 2 where a task shown would not be published.
+    pack need not be Gold. Status 2 where a task shown does not come through all of them.
 
     \b
     Example:
@@ -69,7 +62,7 @@ def preview(
         name = bench.pack.manifest.pack_id
     if format_ == "html":
         click.echo(page(f"{name}: preview", found), nl=False)
-    elif format_ == "json" or (format_ == "auto" and not sys.stdout.isatty()):
+    elif as_json(format_):
         print_json(document(found))
     else:
         _sheet(found).print()

@@ -13,9 +13,9 @@ from bfcl.authoring.probing.probe import DEFAULT_LIMIT, Probed, probe
 from bfcl.authoring.probing.report import Report, Slip, document, slips, template_score, weigh
 from bfcl.authoring.workbench import workbench
 from bfcl.checks.report import as_problem
-from bfcl.cli.place import shown
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import BELOW, Format, as_json, format_option, print_json
+from bfcl.pack.layout import shown
 from bfcl.records.verdict import Finding
 
 _JOBS: Final = 4
@@ -37,7 +37,7 @@ _SLIPS: Final = 8
     show_default=True,
     help="Mutants of one kind a template.",
 )
-@format_option
+@format_option()
 def probe_assertions(
     *, pack: Path, templates: tuple[str, ...], min_score: float | None, limit: int, format_: Format
 ) -> int:

@@ -26,7 +26,9 @@ from bfcl.graph.tasks import DOIT_CONFIG, task_pipeline
 __all__ = ["DOIT_CONFIG", "task_pipeline"]
 '''
 
-GITIGNORE: Final = "/build/\n"
+GITIGNORE: Final = (
+    "/build/\n# What packs publish under their own validate.yaml.\n/packs/*_output/\n/packs/*_runs/\n/packs/.bfcl/\n"
+)
 
 README: Final = """\
 # A benchmark project
@@ -64,7 +66,8 @@ Is another program called `bfcl` installed? `python -m bfcl` always works.
 
 ## Add your own pack
 
-1. Copy `packs/tiny_oracle_pack/` to `packs/my_pack/` and change `pack_id` in its `manifest.yaml`.
+1. `bfcl scaffold-oracle-pack --domain "My Desk" --target packs/my_pack` writes one that is Gold at once, with a
+   `validate.yaml` of its own. (Or copy `packs/tiny_oracle_pack/` and change `pack_id` in its `manifest.yaml`.)
 2. Copy `configs/tiny.yaml` to `configs/my.yaml`; change `expt_name` and the pack's path.
 3. Templates of one category share `tasks_per_category`: raise it when you add to a category more templates than that.
 4. Run `doit validate config=configs/my.yaml` after every edit: each problem is printed with its file, line and a fix,
@@ -107,7 +110,7 @@ jobs:
           key: benchmark-${{ runner.os }}-${{ github.run_id }}-${{ github.run_attempt }}
           restore-keys: benchmark-${{ runner.os }}-
       - run: doit generate
-      - run: bfcl build-report
+      - run: bfcl build-report --format text
         if: always()
       # Saved after a failure too: what was finished need not be computed again.
       - uses: actions/cache/save@v4

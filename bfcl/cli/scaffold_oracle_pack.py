@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from bfcl.authoring.scaffold.place import place_new
 from bfcl.authoring.scaffold.starter import starter_files
 from bfcl.authoring.scaffold.wording import SHIPPED, words_for
 from bfcl.cli.show import Format, format_option, print_json
+from bfcl.pack.layout import shown
 
 
 @click.command
@@ -21,7 +23,7 @@ from bfcl.cli.show import Format, format_option, print_json
 @click.option("--language", default="en", show_default=True, help="Language tag of the conversations.")
 @click.option("--version", default="0.1.0", show_default=True, help="Version of the pack.")
 @click.option("--include-held-out", is_flag=True, help="Add a held-out policy and a row it reserves.")
-@format_option
+@format_option(auto="the path as text, also where it is read by a script")
 def scaffold_oracle_pack(
     domain: str,
     target: Path,
@@ -58,6 +60,9 @@ def scaffold_oracle_pack(
     for warning in warnings:
         click.echo(f"warning: {warning['code']}: {warning['message']}", err=True)
     click.echo(place)
+    if sys.stdout.isatty():
+        # Beside the path and not in it: scripts take stdout for the path.
+        click.echo(f"next: doit validate pack={shown(place)}", err=True)
 
 
 def _warnings(order: StarterOrder) -> list[dict[str, str]]:

@@ -11,9 +11,9 @@ from bfcl.authoring.source.scaffold import SkeletonOptions, SourceScaffold, scaf
 from bfcl.authoring.source.skeleton import ConfirmationWords
 from bfcl.authoring.source.tree import SourceTree
 from bfcl.cli.check_source_package import placed_line
-from bfcl.cli.place import shown
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json
+from bfcl.pack.layout import shown
 
 
 def _non_blank(_: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -53,7 +53,7 @@ def _non_blank(_: click.Context, parameter: click.Parameter, value: str) -> str:
     help="What that field holds while a yes is missing.",
 )
 @click.option("--dependency-lock", is_flag=True, help="Write an empty dependency-lock.json where there is none.")
-@format_option
+@format_option()
 def scaffold_source_package(
     tools: Path,
     output: Path,

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from bfcl.authoring.schemas import export_schemas
-from bfcl.cli.place import shown
 from bfcl.cli.show import Format, as_json, format_option, print_json
+from bfcl.pack.layout import shown
 from bfcl.pack.schema_files import NAMES, file_name
 from bfcl.pack.schema_files import schema as parsed
 
@@ -34,7 +34,7 @@ def schema() -> None:
 
 
 @schema.command("list")
-@format_option
+@format_option()
 def list_schemas(format_: Format) -> None:
     """List the schemas: name, file, what it describes.
 
@@ -60,7 +60,7 @@ def list_schemas(format_: Format) -> None:
     help="Directory to write to; made where it is missing.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that differ.")
-@format_option
+@format_option()
 def export(directory: Path, force: bool, format_: Format) -> None:
     """Write every schema to a directory.
 

@@ -4,6 +4,7 @@
 2   ran to the end, the verdict is not good enough; the command's document is on stdout
 1   no verdict: a refusal, also of the command line. Nothing on stdout; on stderr one JSON object, or every `Problem`
     as text where stderr is a terminal or `--format text` is given. Also a reader that left early (`bfcl ... | head`)
+    and an output that takes no more; then what came before is on stdout
 130 interrupted
 
 Anything else is our bug and stays a traceback.
@@ -11,17 +12,18 @@ Anything else is our bug and stays a traceback.
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeVar
 
 import click
 
 from bfcl.canonical import Json, readable_json
+from bfcl.cli.streams import OutputError, abandon
 from bfcl.errors import BfclError, Problem
+from bfcl.errors import visible as visible
 
 REFUSED: Final = 1
 BELOW: Final = 2
@@ -39,14 +41,6 @@ class Manner:
     format: Format = "auto"
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def visible(text: str) -> str:
-    """The text with control characters spelt out, so that no pack can steer a terminal. Keeps tabs and line feeds."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
-
-
 def print_problems(problems: Sequence[Problem]) -> None:
     """One block a problem on stderr. Rule: generation.md §1."""
     for problem in problems:
@@ -58,28 +52,55 @@ def print_json(value: Json) -> None:
     click.echo(readable_json(value), nl=False)
 
 
-def format_option(command: _F) -> _F:
-    """`--format auto|json|text`, parameter `format_`: auto is text on a terminal and JSON elsewhere."""
+_FURTHER: Final[Mapping[str, tuple[Format, str]]] = {
+    # A page is made for people, yet whether they also read stderr is another matter.
+    "html": ("auto", "a page"),
+    "github": ("text", "workflow commands"),
+    # A refusal has no place in a SARIF log: it is told as any other command tells it.
+    "sarif": ("json", "SARIF 2.1.0"),
+}
+"""Further forms of a document: how a refusal is told where one is asked for, and what help says of it."""
 
-    def remember(context: click.Context, _: click.Parameter, value: Format) -> Format:
-        manner = context.find_object(Manner)
-        if manner is not None:
-            manner.format = value
-        return value
 
-    option = click.option(
+def format_option(*more: str, auto: str = "text on a terminal, JSON elsewhere") -> Callable[[_F], _F]:
+    """`--format auto|json|text`, parameter `format_`, with `more` of the forms that only some commands know.
+
+    `auto` says in the help what the command prints where nobody asks for a form.
+    """
+    told = "".join(f" {name}: {_FURTHER[name][1]}." for name in more)
+    return click.option(
         "--format",
         "format_",
-        type=click.Choice(["auto", "json", "text"]),
+        type=click.Choice(["auto", "json", "text", *more]),
         default="auto",
-        callback=remember,
+        callback=_remember,
+        # First, so that a refusal of another option is told as asked for, too.
         is_eager=True,
-        help="auto: text on a terminal, JSON elsewhere.",
+        help=f"auto: {auto}.{told}",
     )
-    return option(command)
 
 
-def as_json(format_: Format) -> bool:
+def json_option(command: _F) -> _F:
+    """`--json`, parameter `json_`, for commands that had it before `--format`: the same as `--format json`."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> bool:
+        manner = context.find_object(Manner)
+        if manner is not None and value:
+            manner.format = "json"
+        return value
+
+    return click.option("--json", "json_", is_flag=True, callback=remember, help="The same as --format json.")(command)
+
+
+def _remember(context: click.Context, _: click.Parameter, value: str) -> str:
+    manner = context.find_object(Manner)
+    if manner is not None:
+        known: Mapping[str, Format] = {"auto": "auto", "json": "json", "text": "text"}
+        manner.format = known[value] if value in known else _FURTHER[value][0]
+    return value
+
+
+def as_json(format_: str) -> bool:
     """Whether stdout is to carry the JSON document rather than text."""
     return format_ == "json" or (format_ == "auto" and not sys.stdout.isatty())
 
@@ -122,10 +143,12 @@ def run(command: click.Command, arguments: Sequence[str], *, terminal: bool | No
     try:
         return _status(command, arguments, manner, terminal)
     except BrokenPipeError:
-        # The interpreter flushes both streams once more at exit and would complain there.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere, stream.fileno())
+            abandon(stream)
+        return REFUSED
+    except OutputError as error:
+        abandon(sys.stdout)
+        _refuse_in_vain("StageError", _unwritable(error), manner, terminal)
         return REFUSED
 
 
@@ -146,8 +169,58 @@ def _status(command: click.Command, arguments: Sequence[str], manner: Manner, te
         return REFUSED
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except FileNotFoundError:
+        if _stands_somewhere():
+            raise
+        _refuse("ConfigError", (_NOWHERE,), manner, terminal)
+        return REFUSED
+    except UnicodeEncodeError:
+        # Bytes of the command line that are no UTF-8 arrive as lone surrogates. Where one may not stand in a text, it
+        # stops here; a path may hold them.
+        broken = next((argument for argument in arguments if not _is_utf8(argument)), None)
+        if broken is None:
+            raise
+        message = f"the argument {broken!a} is no UTF-8"
+        _refuse("UsageError", (Problem(code="usage_error", message=message, fix="type it as UTF-8"),), manner, terminal)
+        return REFUSED
     # click hands back the status of `--help` and its like, else what the subcommand returned: its status or nothing.
     return status if isinstance(status, int) else 0
+
+
+_NOWHERE: Final = Problem(
+    code="working_directory_missing",
+    message="the current directory does not exist any more",
+    fix="change to a directory that is there, then run the same command again",
+)
+
+
+def _stands_somewhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unwritable(error: OutputError) -> Problem:
+    fix = "free space, or send the output elsewhere; then run the same command again"
+    return Problem(code="storage_failed", subject=error.stream, message=f"cannot write: {error.reason}", fix=fix)
+
+
+def _refuse_in_vain(error_type: str, problem: Problem, manner: Manner, terminal: bool) -> None:
+    """Refuse, unless stderr takes nothing either: then the status has to say it alone."""
+    try:
+        _refuse(error_type, (problem,), manner, terminal)
+    except OSError:
+        abandon(sys.stderr)
 
 
 def _help(error: click.ClickException) -> str:

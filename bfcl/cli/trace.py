@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from bfcl.authoring.conversation_lines import call_text
 from bfcl.canonical import Json, canonical_text
 from bfcl.cli.journey import Journey, read_journey, table_path
 from bfcl.cli.passage import FINAL, Passage, first_drop, passages
-from bfcl.cli.place import default_run, named_run, project_root, run_of_config, shown
+from bfcl.cli.place import default_run, named_run, project_root, run_of_config
 from bfcl.cli.sheet import Sheet
-from bfcl.cli.show import print_json
+from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
+from bfcl.pack.layout import shown
 from bfcl.records.trace import Call
 from bfcl.stages.artifacts import PUBLISHED_FILE
 from bfcl.tables.codec import Row
@@ -32,8 +34,9 @@ _SPEAKER = 13
     "--config", type=click.Path(path_type=Path), help="Configuration of the run (default: configs/tiny.yaml)."
 )
 @click.option("--run", "directory", type=click.Path(path_type=Path), help="Directory of the run, instead of --config.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-def trace(task_id: str, config: Path | None, directory: Path | None, as_json: bool) -> None:
+@json_option
+@format_option()
+def trace(task_id: str, config: Path | None, directory: Path | None, json_: bool, format_: Format) -> None:
     """Follow one task through every stage, to where it was dropped and why.
 
     TASK_ID is a whole task id, or a beginning or an end that only one task has. Without --config and --run the run of
@@ -54,7 +57,7 @@ def trace(task_id: str, config: Path | None, directory: Path | None, as_json: bo
     else:
         run = default_run(project)
     journey = read_journey(run, task_id)
-    if as_json:
+    if json_ or as_json(format_):
         print_json(journey_json(journey))
     else:
         _sheet(journey).print()
@@ -171,14 +174,9 @@ def _conversation(journey: Journey) -> Iterator[tuple[str, str]]:
         if not group:
             yield lead, "no calls derived"
         for call in group:
-            yield lead, _call(call)
+            yield lead, call_text(call.function_name, call.arguments)
             yield " " * len(lead), f"-> {_result(journey, call)}"
             lead = " " * len(lead)
-
-
-def _call(call: Call) -> str:
-    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in call.arguments.items())
-    return f"{call.function_name}({arguments})"
 
 
 def _result(journey: Journey, call: Call) -> str:

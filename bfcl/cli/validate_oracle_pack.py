@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from bfcl.cli.place import project_root, shown
+from bfcl.cli.place import project_root
 from bfcl.cli.show import BELOW, Format, as_json, format_option, visible
-from bfcl.config.load import LoadedConfig, load_config
+from bfcl.config.load import LoadedConfig, load_config_from_here
 from bfcl.config.paths import is_within
-from bfcl.errors import ConfigError, DriftError, PackError, Problem
+from bfcl.errors import ConfigError, DriftError, Problem
 from bfcl.files import Lock, write_atomic
 from bfcl.graph.layout import RunTree
 from bfcl.graph.validation_run import run_checks
 from bfcl.graph.variables import usable_cores
-from bfcl.graph.verdicts import at_setting, listing, verdict_line
-from bfcl.pack.load import load_pack
+from bfcl.graph.verdicts import listing, verdict_line
+from bfcl.pack.layout import shown
+from bfcl.pack.load import load_configured
 from bfcl.pack.model import Pack
 
 
@@ -39,7 +39,7 @@ from bfcl.pack.model import Pack
     type=click.Path(file_okay=False, path_type=Path),
     help="Also write the report below DIR; without it nothing is left on disk.",
 )
-@format_option
+@format_option()
 def validate_oracle_pack(path: Path, output_dir: Path | None, format_: Format) -> int:
     """Run every check on a pack and print its report.
 
@@ -70,22 +70,9 @@ def _load(path: Path) -> tuple[LoadedConfig, Pack]:
 
     Raises: ConfigError, PackError with every problem.
     """
-    absolute = path.absolute()
-    project = project_root(absolute.parent)
-    try:
-        loaded = load_config(absolute, project=project, command="prepare")
-    except ConfigError as error:
-        raise ConfigError([_from_here(problem, project) for problem in error.problems]) from None
-    document = dataclasses.replace(loaded.document, path=shown(absolute))
-    loaded = dataclasses.replace(loaded, document=document)
-    try:
-        return loaded, load_pack(loaded.config, project=project)
-    except PackError as error:
-        raise PackError([at_setting(loaded, problem) for problem in error.problems]) from None
-
-
-def _from_here(problem: Problem, project: Path) -> Problem:
-    return problem if problem.path is None else dataclasses.replace(problem, path=shown(project / problem.path))
+    project = project_root(path.absolute().parent)
+    loaded = load_config_from_here(path, project=project, command="prepare")
+    return loaded, load_configured(loaded)
 
 
 @contextlib.contextmanager

@@ -8,14 +8,17 @@ from pathlib import Path
 import click
 
 from bfcl.canonical import Json
-from bfcl.cli.place import shown
 from bfcl.cli.sheet import Sheet
+from bfcl.cli.show import Format, as_json, format_option, print_json
+from bfcl.pack.layout import shown
+from bfcl.release.read import Release
 from bfcl.release.verify import verify_release
 
 
 @click.command
 @click.argument("run_dir", type=click.Path(path_type=Path))
-def verify(run_dir: Path) -> None:
+@format_option()
+def verify(run_dir: Path, format_: Format) -> None:
     """Hash a published run again and compare it with its manifest.
 
     Every published file and stage artifact is hashed, both tables are read back, and every published row is compared
@@ -26,15 +29,38 @@ def verify(run_dir: Path) -> None:
       bfcl verify build/runs/tiny
     """
     release = verify_release(run_dir)
+    if as_json(format_):
+        print_json(_document(release, shown(run_dir)))
+    else:
+        _sheet(release, shown(run_dir)).print()
+
+
+def _document(release: Release, run: str) -> Json:
+    manifest = release.manifest
+    tables: dict[str, Json] = {
+        name: {"rows": table.rows, "content_hash": table.content_hash}
+        for name, table in (("published", release.published), ("raw", release.raw))
+    }
+    return {
+        "schema_version": "1.0",
+        "status": "pass",
+        "run": run,
+        **{key: manifest[key] for key in ("run_id", "tier", "gold_eligible", "gold_ineligibility_reasons")},
+        **tables,
+        "artifacts": len(release.artifacts),
+    }
+
+
+def _sheet(release: Release, run: str) -> Sheet:
     manifest = release.manifest
     sheet = Sheet()
-    sheet.line(("verified", "bold green"), f" {shown(run_dir)}")
+    sheet.line(("verified", "bold green"), f" {run}")
     sheet.line(f"  run        {manifest['run_id']}")
     sheet.line(f"  tier       {manifest['tier']}, {_eligible(manifest)}")
     for name, table in (("published", release.published), ("raw", release.raw)):
         sheet.line(f"  {name:<11}{table.rows} rows, {table.content_hash}")
     sheet.line(f"  artifacts  {len(release.artifacts)} files hashed")
-    sheet.print()
+    return sheet
 
 
 def _eligible(manifest: Mapping[str, Json]) -> str:

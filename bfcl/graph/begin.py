@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import gc
-import signal
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from bfcl.digest import blake3_file, blake3_of
-from bfcl.errors import DriftError, Problem, ReleaseError, raise_all
+from bfcl.errors import ConfigError, DriftError, Problem, ReleaseError, raise_all
 from bfcl.graph.commit_record import read_commit_record
+from bfcl.graph.invocation import Invocation
 from bfcl.graph.late import late
 from bfcl.graph.layout import REPORT_ARTIFACT, RunTree
 from bfcl.graph.opening import Opening
 from bfcl.graph.store import tampered
 from bfcl.graph.variables import check_variables, only_validates
+from bfcl.oracle.stopping import stop_in_order
 from bfcl.release.read import Release, open_release
 from bfcl.release.verify import verify_files
 from bfcl.stages import STAGES
@@ -27,15 +27,14 @@ _GENERATING = frozenset({"generate", "all"})
 def begin(opening: Opening) -> None:
     """The `config` task: leaves `opening.noop` set, or a session with its locks taken; neither for `doit validate`.
 
-    Raises: ConfigError with every problem of command line and configuration, before anything is touched; DriftError
-    `run_locked`, `build_cache_tampered`. Rule: generation.md §2.1, §9.5.
+    Raises: ConfigError with every problem of command line and configuration, before anything is touched, and
+    `output_inside_pack`; DriftError `run_locked`, `build_cache_tampered`. Rule: generation.md §2.1, §9.5.
     """
     opening.variables = check_variables(opening.invocation.given, opening.tasks)
     if opening.invocation.trouble is not None and opening.invocation.named_pack is None:
         raise opening.invocation.trouble
-    # A build system cancels by SIGTERM; it ends like Ctrl-C, with finished results kept and no process left.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    refuse_to_build_inside_pack(opening.invocation)
+    stop_in_order()
     if only_validates(opening.tasks):
         return
     key = opening.publication_key
@@ -51,6 +50,21 @@ def begin(opening: Opening) -> None:
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
     opening.session = open_session(opening, opening.variables)
+
+
+def refuse_to_build_inside_pack(invocation: Invocation) -> None:
+    """Raises: ConfigError `output_inside_pack`, naming both directories."""
+    pack = invocation.pack_around_build
+    if pack is not None:
+        raise ConfigError(
+            Problem(
+                code="output_inside_pack",
+                subject="build",
+                message=f"`{invocation.tree.root}`, where results of this project go, would lie inside the pack "
+                f"`{pack}` and change it",
+                fix="keep `dodo.py` outside the pack, which may lie below it, say in `packs/<pack_id>`",
+            )
+        )
 
 
 def describes_inputs(run_dir: Path, keys: list[str]) -> bool:

@@ -74,6 +74,14 @@ class Invocation:
         roots = allowed_roots(self.raw, self.config_path.parent, self.project)
         return root is not None and any(is_within(root, allowed) for allowed in roots)
 
+    @property
+    def pack_around_build(self) -> Path | None:
+        """The pack that the build directory would lie in and change; None where it lies outside, as it should."""
+        named = self.named_pack
+        root = self._pack_root() if named is None else Path(os.path.realpath(named))
+        build = Path(os.path.realpath(self.tree.root))
+        return root if root is not None and is_within(build, root) else None
+
     def pack_files(self) -> dict[str, Path]:
         """Regular files the pack is made of: relative name below its root, `declared/<path>` for those outside."""
         root = self._pack_root()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-
 from bfcl.canonical import Json
 from bfcl.checks.report import report
-from bfcl.errors import GateError, PackError
+from bfcl.errors import PackError
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
-from bfcl.graph.drift import check_drift
 from bfcl.graph.pointers import Pointer, write_pointer
 from bfcl.graph.publish import withdraw
+from bfcl.graph.say import say
 from bfcl.graph.session import Session
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key
 from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line, warning_lines
+from bfcl.pack.fingerprint import check_drift
 from bfcl.pack.normalise import normalised
 from bfcl.stages.artifacts import REPORT_FILE, UNDER_POLICY
 
@@ -43,25 +42,16 @@ def prepare(session: Session) -> None:
     session.views.write(REPORT_FILE, session.report)
     check_drift(session.pack)
     if session.command == "prepare":
-        stream = sys.__stdout__
-        if stream is not None:
-            line = verdict_line("prepare", verdict, str(session.run.report))
-            stream.write(f"{line}\n")
-            for problem in finding_problems(session.pack, verdict):
-                stream.write(f"{session.placed(problem)}\n")
-            for line in warning_lines(session.pack, verdict):
-                stream.write(f"{line}\n")
-            stream.flush()
+        found = [str(problem) for problem in finding_problems(session.loaded, session.pack, verdict)]
+        summary = verdict_line("prepare", verdict, str(session.run.report))
+        say([summary, *found, *warning_lines(session.loaded, session.pack, verdict)])
 
 
 def gold_gate(session: Session) -> None:
     """Raise GateError `non_gold_pack` unless this very invocation found the pack Gold. Rule: spec README, ruling 4."""
     if session.verdict is None:
         raise AssertionError("the prepare task has not run in this process")
-    try:
-        require_gold(session.pack, session.verdict)
-    except GateError as error:
-        raise GateError([session.placed(problem) for problem in error.problems]) from None
+    require_gold(session.loaded, session.pack, session.verdict)
 
 
 def _stays(session: Session) -> bool:

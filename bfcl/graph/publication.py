@@ -16,7 +16,6 @@ from bfcl.digest import Digest, blake3_file, blake3_of, sha256_file
 from bfcl.errors import DriftError, Problem, StageError, raise_all
 from bfcl.files import storage
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
-from bfcl.graph.drift import check_drift
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
 from bfcl.graph.layout import REPORT_ARTIFACT
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
@@ -24,6 +23,7 @@ from bfcl.graph.runner import FACTS, entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.sources import package_digest
 from bfcl.graph.unsharded import Summary, read_plan, read_scan, read_summary
+from bfcl.pack.fingerprint import check_drift
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, STAGE_ARTIFACTS, stage_artifacts
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest

@@ -12,14 +12,14 @@ from typing import Any
 
 from doit.exceptions import TaskFailed
 
-from bfcl.errors import BfclError
+from bfcl.errors import BfclError, visible
 
 
 def print_problems(error: BfclError) -> None:
     """Every problem as its own block on standard error."""
     stream = sys.__stderr__
     if stream is not None:
-        stream.write("".join(f"{problem}\n" for problem in error.problems))
+        stream.write("".join(f"{visible(str(problem))}\n" for problem in error.problems))
         stream.flush()
 
 

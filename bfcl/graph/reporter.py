@@ -32,12 +32,13 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
     def initialize(self, tasks: Mapping[str, Any], selected_tasks: list[str]) -> None:
         """Before anything runs: the effective command follows from the tasks asked for."""
         super().initialize(tasks, selected_tasks)
-        remember_this_run()
         config = tasks.get("config")
         if config is not None and config.meta:
             self._opening = config.meta["opening"]
             self._opening.command = effective_command(selected_tasks)
             self._opening.tasks = tuple(selected_tasks)
+        if self._opening is None or self._opening.invocation.pack_around_build is None:
+            remember_this_run()
         self._generates = bool(_GENERATING & set(selected_tasks))
 
     def add_failure(self, task: Any, fail: Any) -> None:

@@ -12,7 +12,6 @@ from functools import cached_property
 from bfcl.checks.validate import validate_pack
 from bfcl.config.load import LoadedConfig, load_config
 from bfcl.config.model import RunConfig
-from bfcl.errors import PackError, Problem
 from bfcl.files import Lock
 from bfcl.graph.compute import StageContext
 from bfcl.graph.keys import KeyMaker
@@ -23,12 +22,11 @@ from bfcl.graph.shards import Order
 from bfcl.graph.store import tampered
 from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
-from bfcl.graph.verdicts import at_setting
 from bfcl.graph.view import store_view
 from bfcl.graph.views import Views
 from bfcl.oracle.view import oracle_spec
 from bfcl.oracle.worker import LocalOracle
-from bfcl.pack.load import load_pack
+from bfcl.pack.load import load_configured
 from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
@@ -98,23 +96,17 @@ class Session:
 
     def load_pack(self) -> None:
         """Load the pack. Raises PackError with every problem."""
-        try:
-            self._pack = load_pack(self.config, project=self.invocation.project)
-        except PackError as error:
-            raise PackError([self.placed(problem) for problem in error.problems]) from None
-
-    def placed(self, problem: Problem) -> Problem:
-        """A problem of a setting, at its line in the configuration; any other as it is."""
-        return at_setting(self.loaded, problem)
+        self._pack = load_configured(self.loaded)
 
     def validate(self) -> PackVerdict:
         """Run every check; a verdict below gold is no error here."""
-        if self.pack.endpoint is None:
-            self.verdict = validate_pack(self.pack, self.config, self.oracle)
-        else:
-            # No world could be made of it, and none is asked for.
-            with LazyOracle(self.pack, self.config, jobs=self.variables.jobs) as oracle:
-                self.verdict = validate_pack(self.pack, self.config, oracle)
+        with self.loaded.placing():
+            if self.pack.endpoint is None:
+                self.verdict = validate_pack(self.pack, self.config, self.oracle)
+            else:
+                # No world could be made of it, and none is asked for.
+                with LazyOracle(self.pack, self.config, jobs=self.variables.jobs) as oracle:
+                    self.verdict = validate_pack(self.pack, self.config, oracle)
         return self.verdict
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "schema_validation": ("bfcl.stages.schema_validation", "bfcl.stages.state_machine", "bfcl.tables.codec"),
     "executable_replay": ("bfcl.stages.executable_replay", "bfcl.tables.codec", *_ORACLE),
     "merge": ("bfcl.tables.parquet",),
-    "validation": ("bfcl.checks.validate", "bfcl.pack.load", "bfcl.oracle.view", *_ORACLE),
+    "validation": ("bfcl.checks.validate", "bfcl.pack.load", "bfcl.oracle.private", *_ORACLE),
     "final_output": (
         "bfcl.stages.final_output",
         "bfcl.stages.held_out_scan",
@@ -66,9 +66,17 @@ _NAME = re.compile(r"(\w+)(?: as \w+)?")
 
 @functools.cache
 def code_digest(kind: str) -> Fingerprint:
-    """BLAKE3 over the contract version and every module that a kind of result depends on."""
-    digests = {name: blake3_file(_path(name)) for name in (*closure(ROOTS[kind]), *ALONE[kind])}
-    return blake3_json({"version": CONTRACT_VERSION, "modules": digests})
+    """BLAKE3 over the contract version, every module a kind of result depends on, and the schemas of their rooms."""
+    modules = (*closure(ROOTS[kind]), *ALONE[kind])
+    digests = {name: blake3_file(_path(name)) for name in modules}
+    schemas = {path.relative_to(PACKAGE).as_posix(): blake3_file(path) for path in schema_files(modules)}
+    return blake3_json({"version": CONTRACT_VERSION, "modules": digests, "schemas": schemas})
+
+
+def schema_files(modules: Iterable[str]) -> list[Path]:
+    """The JSON below `schemas/` of each room that one of the modules belongs to, sorted: it decides what loads."""
+    rooms = {module.split(".")[1] for module in modules if module.count(".") > 1}
+    return sorted(path for room in rooms for path in (PACKAGE / room / "schemas").rglob("*.json"))
 
 
 @functools.cache

@@ -5,28 +5,29 @@ It takes no lock and writes nothing that a build reads: what it leaves lies belo
 
 from __future__ import annotations
 
-import io
+import dataclasses
 import shutil
-import sys
-from collections.abc import Sequence
+from pathlib import Path
 
-from bfcl.errors import PackError
+from bfcl.errors import StageError
 from bfcl.files import write_atomic
 from bfcl.graph.late import late
 from bfcl.graph.opening import Opening
+from bfcl.graph.say import say
 from bfcl.graph.validation_evidence import ValidationEvidence
 from bfcl.graph.validation_parts import Parts
 from bfcl.graph.validation_run import run_checks
-from bfcl.graph.verdicts import at_setting, listing, reuse_line, verdict_line
+from bfcl.graph.verdicts import listing, reuse_line, verdict_line
 from bfcl.pack.layout import shown
-from bfcl.pack.load import load_pack
+from bfcl.pack.load import load_configured
 from bfcl.pack.own_config import OwnPack, load_own
 
 
 def validate(opening: Opening) -> bool:
-    """Run every check, write the report, print all findings. Returns whether the pack is gold.
+    """Run every check, print all findings, write the report. Returns whether the pack is gold.
 
-    Raises: ConfigError, PackError with every problem; DriftError `pack_drift`; StageError `storage_failed`.
+    Raises: ConfigError, PackError with every problem; DriftError `pack_drift`; StageError `storage_failed`, with all
+    findings printed.
     """
     variables = opening.variables
     if variables is None:
@@ -34,14 +35,22 @@ def validate(opening: Opening) -> bool:
     loaded, pack = _subject(opening)
     place = opening.invocation.tree.validation(pack.manifest.pack_id)
     evidence = ValidationEvidence(place.evidence, Parts(pack, loaded.config), fresh=variables.rebuild)
-    try:
-        verdict, report = run_checks(loaded, pack, jobs=variables.jobs, reuse=evidence)
-    finally:
-        evidence.save()
-    write_atomic(place.report, report)
-    summary = verdict_line("validate", verdict, shown(place.report))
-    _say(listing(loaded, pack, verdict, [reuse_line(verdict, evidence.asked), summary]))
+    verdict, report = run_checks(loaded, pack, jobs=variables.jobs, evidence=evidence)
+    trouble = _written(place.report, report)
+    told = verdict_line("validate", verdict, shown(place.report) if trouble is None else None)
+    say(listing(loaded, pack, verdict, [reuse_line(verdict, evidence.asked), told]))
+    if trouble is not None:
+        raise trouble
     return verdict.gold_eligible
+
+
+def _written(path: Path, report: bytes) -> StageError | None:
+    """Write the report, or say why it cannot be: what was found is worth telling all the same."""
+    try:
+        write_atomic(path, report)
+    except StageError as error:
+        return StageError([dataclasses.replace(problem, subject=shown(path)) for problem in error.problems])
+    return None
 
 
 def _subject(opening: Opening) -> OwnPack:
@@ -50,28 +59,13 @@ def _subject(opening: Opening) -> OwnPack:
     if invocation.named_pack is not None:
         return load_own(invocation.named_pack, project=invocation.project)
     loaded = late("check_configuration")(opening)
-    try:
-        return OwnPack(loaded, load_pack(loaded.config, project=invocation.project))
-    except PackError as error:
-        raise PackError([at_setting(loaded, problem) for problem in error.problems]) from None
-
-
-def _say(lines: Sequence[str]) -> None:
-    """To the real standard output, since doit captures the one that actions see."""
-    stream = sys.__stdout__
-    if stream is None:
-        return
-    if isinstance(stream, io.TextIOWrapper):
-        # A pack may speak any language, whatever the terminal can show.
-        stream.reconfigure(errors="backslashreplace")
-    stream.write("".join(f"{line}\n" for line in lines))
-    stream.flush()
+    return OwnPack(loaded, load_configured(loaded))
 
 
 def clean_validations(opening: Opening, dryrun: bool) -> None:
     """Remove every report and finding of earlier validations."""
     place = opening.invocation.tree.validations
     if place.is_dir():
-        _say([f"{'would remove' if dryrun else 'removed'} {place}"])
+        say([f"{'would remove' if dryrun else 'removed'} {place}"])
         if not dryrun:
             shutil.rmtree(place, ignore_errors=True)

@@ -22,7 +22,7 @@ from bfcl.errors import StageError
 from bfcl.files import write_plain
 from bfcl.graph.host import python_minor
 from bfcl.graph.sources import code_digest
-from bfcl.graph.validation_parts import Parts, shut_in
+from bfcl.graph.validation_parts import VIEW_WITHOUT_PAGES, Parts, shut_in
 
 CONTRACT: Final = "bfcl-validation/1"
 
@@ -44,33 +44,36 @@ class ValidationEvidence:
         self._parts = parts
         self._lines = {} if fresh else _read(path)
         self._used: dict[str, bytes] = {}
-        self._grown = False
+        self._new: dict[tuple[str, frozenset[str]], bytes] = {}
+        """What this run kept, as JSON: what it depends on is known when the run is over."""
         self.asked: dict[str, bool] = {}
         """Every name that was looked for, and whether it was found."""
 
     def find(self, name: str, reads: frozenset[str]) -> Json | None:
         """The value kept under this name for these very contents, or None."""
-        key = self._key(name, reads)
-        line = self._used.get(key) or self._lines.get(key)
+        text = self._new.get((name, reads)) or self._earlier(name, reads)
         value: Json = None
-        if line is not None:
-            self._used[key] = line
+        if text is not None:
             with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(line[2 * _DIGEST + 2 :])
+                value = json.loads(text)
         self.asked[name] = value is not None
         return value
 
     def keep(self, name: str, reads: frozenset[str], value: Json) -> None:
         """Remember a value for these very contents."""
-        key = self._key(name, reads)
-        rest = key.encode() + b" " + canonical_json(value)
-        self._used[key] = blake3_of(rest).encode() + b" " + rest
-        self._grown = True
+        self._new[name, reads] = canonical_json(value)
 
-    def save(self) -> None:
-        """Write what was used and the newest of the rest. What cannot be written is not remembered."""
-        if not self._grown:
+    def save(self, *, saw_pages: bool) -> None:
+        """Write what was used and the newest of the rest. What cannot be written is not remembered.
+
+        `saw_pages` says whether the pack's code looked at a page for people in this run: else what it brought holds
+        whatever stands there.
+        """
+        if not self._new:
             return
+        for (name, reads), text in self._new.items():
+            rest = self._key(name, reads, saw_pages=saw_pages).encode() + b" " + text
+            self._used[rest[:_DIGEST].decode()] = blake3_of(rest).encode() + b" " + rest
         lines = {**_read(self._path), **self._lines}
         older = [line for key, line in lines.items() if key not in self._used]
         room = KEPT_BYTES
@@ -81,6 +84,15 @@ class ValidationEvidence:
                 break
             kept.append(line)
         self._replace(b"".join(line + b"\n" for line in [*reversed(kept), *self._used.values()]))
+
+    def _earlier(self, name: str, reads: frozenset[str]) -> bytes | None:
+        for saw_pages in (False, True):
+            key = self._key(name, reads, saw_pages=saw_pages)
+            line = self._lines.get(key)
+            if line is not None:
+                self._used[key] = line
+                return line[2 * _DIGEST + 2 :]
+        return None
 
     def _replace(self, body: bytes) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(6)}")
@@ -93,8 +105,9 @@ class ValidationEvidence:
             finally:
                 temporary.unlink(missing_ok=True)
 
-    def _key(self, name: str, reads: frozenset[str]) -> str:
-        contents: dict[str, Json] = {part: self._parts.digest(part) for part in reads}
+    def _key(self, name: str, reads: frozenset[str], *, saw_pages: bool) -> str:
+        counted = reads if saw_pages else {VIEW_WITHOUT_PAGES if part == "view" else part for part in reads}
+        contents: dict[str, Json] = {part: self._parts.digest(part) for part in counted}
         return blake3_json({**self._common, "name": name, "reads": contents})
 
     @cached_property

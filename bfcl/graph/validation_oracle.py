@@ -1,19 +1,17 @@
 """How does a validation get its oracle: in a private copy of the pack's view, and only when a check asks?
 
-Two validations share nothing on disk, so they need no lock, and one that has evidence for everything starts no process.
+A validation that has evidence for everything starts no process.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 
 from bfcl.config.model import RunConfig
+from bfcl.oracle.private import private_oracle
 from bfcl.oracle.protocol import Description, Episode, EpisodeResult, Replayed
-from bfcl.oracle.view import lay_view, oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.model import Pack
 
@@ -26,6 +24,7 @@ class LazyOracle:
         self._config = config
         self._jobs = jobs
         self._running: LocalOracle | None = None
+        self._saw_pages = False
         self._started = ExitStack()
 
     def __enter__(self) -> LazyOracle:
@@ -34,7 +33,7 @@ class LazyOracle:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._running = None
+        self._saw_pages, self._running = self.saw_pages, None
         self._started.close()
 
     def describe(self) -> Description:
@@ -49,13 +48,14 @@ class LazyOracle:
     def suspects(self) -> tuple[str, ...]:
         return self._oracle().suspects()
 
+    @property
+    def saw_pages(self) -> bool:
+        """Whether pack code looked at a page for people, such as a README, in anything it was asked."""
+        return self._saw_pages or (self._running is not None and self._running.saw_pages)
+
     def _oracle(self) -> LocalOracle:
         """Raises: DriftError `pack_drift` where a file of the view changed since the pack was loaded."""
         if self._running is None:
-            directory = self._started.enter_context(tempfile.TemporaryDirectory(prefix="bfcl-view-"))
-            # The worker compares paths as the kernel tells them.
-            place = Path(directory).resolve()
-            lay_view(self._pack, place)
-            spec = oracle_spec(self._pack, self._config, place)
-            self._running = self._started.enter_context(LocalOracle(spec, jobs=self._jobs))
+            oracle = private_oracle(self._pack, self._config, jobs=self._jobs)
+            self._running = self._started.enter_context(oracle)
         return self._running

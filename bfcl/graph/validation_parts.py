@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
 import os
-import re
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.checks import review_markers
-from bfcl.checks.report import config_fingerprint
+from bfcl.checks.report import settings_read
 from bfcl.config.model import RunConfig
-from bfcl.digest import blake3_json
-from bfcl.errors import StageError
-from bfcl.oracle.view import CODE_ROLES, place_in_view, shown_entries
-from bfcl.pack.model import Pack, Role
+from bfcl.digest import Digest, blake3_json
+from bfcl.oracle.pages import is_page
+from bfcl.oracle.view import place_in_view, shown_entries
+from bfcl.pack.model import CODE_ROLES, Pack, Role
 from bfcl.pack.templates import template_json
-from bfcl.stages.wording import render_language
 
 _FILE_ROLES: Final[Mapping[str, tuple[Role, ...]]] = {
     "manifest": ("manifest", "system_prompt"),
@@ -31,6 +29,16 @@ _FILE_ROLES: Final[Mapping[str, tuple[Role, ...]]] = {
     "validation_cases": ("validation_cases",),
     "held_out": ("held_out",),
 }
+
+SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "config": ("clock", "worker", "timeouts", "random_seed"),
+    "budget": ("task_generation",),
+    "surface": ("surface_generation", "surface_quality_validation", "lineage_policy"),
+}
+"""Part to the settings of `settings_read` in it."""
+
+VIEW_WITHOUT_PAGES: Final = "view_without_pages"
+"""What the view comes to for code that looks at no page for people: decision 0009."""
 
 _KERNEL: Final = (
     "/sys/kernel/security/lsm",
@@ -42,10 +50,6 @@ _KERNEL: Final = (
 """Settings of the kernel that decide what a world may give up."""
 
 
-_LOOKS_AROUND: Final = re.compile(rb"README|validate\.yaml|listdir|scandir|iterdir|glob|walk", re.IGNORECASE)
-"""What a pack's Python says where it might come to read the pages written for people."""
-
-
 class Parts:
     """Digests of what a check may read of a pack and its configuration, each taken once."""
 
@@ -55,8 +59,9 @@ class Parts:
         self._templates = {str(template.template_id): index for index, template in enumerate(pack.templates)}
         self._known: dict[str, str] = {}
         self._whole: Mapping[str, Callable[[], Json]] = {
-            "view": self._view,
-            "config": self._settings,
+            "view": lambda: self._view(shown_entries(pack)),
+            VIEW_WITHOUT_PAGES: lambda: self._view(_without_pages(shown_entries(pack))),
+            **{part: functools.partial(self._settings, keys) for part, keys in SETTINGS.items()},
             "review_markers": lambda: [finding.to_json() for finding in review_markers.findings(pack)],
         }
 
@@ -93,48 +98,26 @@ class Parts:
         document = pack.documents.get(role)
         return [file.logical, pack.entries[file.logical] if document is None else _written(document.value)]
 
-    def _view(self) -> Json:
+    def _view(self, entries: Mapping[str, str | None]) -> Json:
         pack = self._pack
         policy = pack.held_out
         withheld = policy is not None and not policy.fixtures_in_backend_state
         return {
-            "entries": self._read_by_code(),
+            "entries": entries,
             "code": {role: place_in_view(pack.files[role]) for role in CODE_ROLES if role in pack.files},
             # Handed to `reset`, also where it lies outside the pack.
             "fixtures": self._file("fixtures"),
             "withheld": policy.fixtures if policy is not None and withheld else None,
         }
 
-    def _read_by_code(self) -> Mapping[str, str]:
-        """The view's files, without the pages for people in the pack root where no Python in it could come to them.
-
-        An edit to a README then reruns nothing; the gate of generation goes by the whole view all the same.
-        """
-        shown = dict(shown_entries(self._pack))
-        code = [name for name in shown if name.endswith(".py")]
-        if any(_LOOKS_AROUND.search(self._bytes(name)) for name in code):
-            return shown
-        return {name: digest for name, digest in shown.items() if not _for_people(name)}
-
-    def _bytes(self, logical: str) -> bytes:
-        root, declared = self._pack.root, {file.logical: file.path for file in self._pack.files.values()}
-        try:
-            return declared.get(logical, root / logical.removeprefix("tree/")).read_bytes()
-        except OSError:
-            # A name that is spelt otherwise on disk: as good as one that looks around.
-            return b"README"
-
-    def _settings(self) -> Json:
-        manifest, templates = self._pack.manifest, self._pack.templates
-        language: str | None = None
-        with contextlib.suppress(StageError):
-            language = render_language(self._config.surface_generation.language, manifest, templates)
-        return {"fingerprint": config_fingerprint(self._config), "language": language}
+    def _settings(self, keys: Sequence[str]) -> Json:
+        read = settings_read(self._config)
+        return {key: read[key] for key in keys}
 
 
-def _for_people(logical: str) -> bool:
-    name = logical.removeprefix("tree/")
-    return name == "validate.yaml" or (name.upper().startswith("README") and "/" not in name)
+def _without_pages(entries: Mapping[str, Digest]) -> Mapping[str, str | None]:
+    """The view's files, of pages for people the names alone: whether there is one shows without looking at it."""
+    return {logical: None if is_page(logical.removeprefix("tree/")) else digest for logical, digest in entries.items()}
 
 
 def _written(value: Json) -> str:

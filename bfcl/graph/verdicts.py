@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
-from bfcl.checks.report import as_problem
+from bfcl.checks.report import as_problem, warnings_to_tell
 from bfcl.config.loaded import LoadedConfig
-from bfcl.errors import GateError, Problem, raise_all
+from bfcl.errors import GateError, Problem, one_line, raise_all
 from bfcl.pack.layout import shown
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import CheckResult, Finding, PackVerdict
 
-_SETTING_OF: Final = {"category_budget_too_small": "task_generation.tasks_per_category"}
-"""Codes of checks that speak of a setting and not of a pack file."""
 
-
-def require_gold(pack: Pack, verdict: PackVerdict) -> None:
+def require_gold(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict) -> None:
     """Raise GateError `non_gold_pack` with every failing check unless the verdict is gold. Rule: generation.md §3.2."""
     if verdict.gold_eligible:
         return
@@ -27,20 +23,28 @@ def require_gold(pack: Pack, verdict: PackVerdict) -> None:
         message=f"tier {verdict.tier}, gold is needed; failing: {', '.join(verdict.reasons) or 'none'}",
         fix="mend what follows, then run `doit prepare`",
     )
-    raise_all(GateError, [first, *finding_problems(pack, verdict)])
+    raise_all(GateError, [first, *finding_problems(loaded, pack, verdict)])
 
 
-def finding_problems(pack: Pack, verdict: PackVerdict) -> list[Problem]:
+def finding_problems(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict) -> list[Problem]:
     """Every failure of every check as a problem that a person can click."""
-    root = shown(pack.root)
-    return [as_problem(finding, root=root) for check in verdict.checks for finding in check.failures]
+    return [_problem(loaded, pack, finding) for check in verdict.checks for finding in check.failures]
 
 
-def warning_lines(pack: Pack, verdict: PackVerdict) -> list[str]:
+def warning_lines(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict) -> list[str]:
     """Every warning of every check, told like a problem but marked: warnings never change a verdict."""
-    root = shown(pack.root)
-    found = [as_problem(finding, root=root) for check in verdict.checks for finding in check.warnings]
+    found = [_problem(loaded, pack, finding) for finding in warnings_to_tell(verdict)]
     return [f"warning: {problem}" for problem in found]
+
+
+def _problem(loaded: LoadedConfig, pack: Pack, finding: Finding) -> Problem:
+    """A finding in its file of the pack, or at the line of the setting it speaks of."""
+    problem = as_problem(finding, root=shown(pack.root))
+    if finding.setting is None or problem.path is not None:
+        return problem
+    placed = loaded.placed(dataclasses.replace(problem, subject=finding.setting))
+    # The message of what has no place says already which setting it is.
+    return problem if placed.path is None else dataclasses.replace(placed, subject=None)
 
 
 def verdict_line(command: str, verdict: PackVerdict, report: str | None) -> str:
@@ -68,8 +72,9 @@ def listing(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict, summary: Seq
 
     The last lines are the ones a terminal still shows. Rule: authoring.md §4.
     """
-    failures = [str(at_setting(loaded, problem)) for problem in finding_problems(pack, verdict)]
-    return [*warning_lines(pack, verdict), *failures, *summary, *_failing(loaded, pack, verdict)]
+    failures = [str(problem) for problem in finding_problems(loaded, pack, verdict)]
+    last = [one_line(line) for line in (*summary, *_failing(loaded, pack, verdict))]
+    return [*warning_lines(loaded, pack, verdict), *failures, *last]
 
 
 def _failing(loaded: LoadedConfig, pack: Pack, verdict: PackVerdict) -> Iterator[str]:
@@ -93,17 +98,7 @@ def _reasons(check: CheckResult) -> Iterator[str]:
 
 
 def _place(loaded: LoadedConfig, pack: Pack, finding: Finding) -> str:
-    problem = at_setting(loaded, as_problem(finding, root=shown(pack.root)))
+    problem = _problem(loaded, pack, finding)
     if problem.path is not None:
         return f" at {problem.path}" if problem.line is None else f" at {problem.path}:{problem.line}"
     return "" if problem.subject is None else f" in {problem.subject}"
-
-
-def at_setting(loaded: LoadedConfig, problem: Problem) -> Problem:
-    """A problem of a setting, at its line in the configuration; any other as it is."""
-    key = _SETTING_OF.get(problem.code, problem.subject or "")
-    if problem.path is not None or not key.startswith(("oracle_pack.", "task_generation.")):
-        return problem
-    document = loaded.document
-    place = document.place(key.split("."))
-    return dataclasses.replace(problem, path=document.path, line=place.line, column=place.column, field=key)

@@ -7,8 +7,8 @@ from typing import Final
 from bfcl.canonical import Json
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Key, Store
-from bfcl.oracle.view import CODE_ROLES, lay_view, place_in_view, shown_entries
-from bfcl.pack.model import Pack
+from bfcl.oracle.view import lay_view, place_in_view, shown_entries
+from bfcl.pack.model import CODE_ROLES, Pack
 
 STAGE: Final = "oracle_view"
 

@@ -1,8 +1,8 @@
 """In what do the two worlds differ? Everything ambient, so that whatever leaks into an answer diverges. Rule: ruling 6.
 
 World A shows the run's clock in UTC. World B shows another year, month, day, weekday, hour and minute, in UTC as well
-as in the local time of either world, another time zone, hash seed, host name, directories and path of the pack, and
-later ticks.
+as in the local time of either world, another time zone, hash seed, host name, directories, later ticks, and a copy of
+the pack: other paths, inodes and times of files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Ambience:
     directory_prefix: str
     """Of different length, so that even a length that leaks diverges."""
     view_name: str | None
-    """What a link to the oracle view is called that the pack is imported through; None for the view's own path."""
+    """What a copy of the oracle view is called that the pack is imported from; None for the view itself."""
     tick_shift_s: float
 
     def environment(self, private: str) -> dict[str, str]:

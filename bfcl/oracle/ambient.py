@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from bfcl.oracle.pages import EVENTS, PageWatch
+
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LOCAL_FAMILIES = (1, -1)  # AF_UNIX, and -1 for a socket made from a descriptor: event loops need both
 _HARMLESS = ("/dev/null",)
@@ -27,19 +29,23 @@ class AmbientAccess(BaseException):
 class Guard:
     """The hook and what it saw. `place` names the pack line of a frame; `writable` is the private directory."""
 
-    def __init__(self, writable: str, place: Callable[[FrameType | None], str | None]) -> None:
+    def __init__(self, writable: str, place: Callable[[FrameType | None], str | None], pages: PageWatch) -> None:
         self.violations: list[tuple[str, str | None]] = []
         """`(what, file:line)` in order. Kept aside, so that swallowing the exception hides nothing."""
         self.trusted = True
         """While the world itself forks, kills and cleans up."""
         self._writable = writable
         self._place = place
+        self._pages = pages
 
     def install(self) -> None:
         """From here on every audited event of this process and its forks passes through. Cannot be undone."""
         find = _CHECKS.get
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            if event in EVENTS:
+                # Also while the world works: a thread of the pack may run beside it.
+                self._pages.saw(event, arguments)
             check = find(event)
             if check is None or self.trusted:
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,15 +52,15 @@ def breakdown_answer(breakdown: Mapping[str, Any]) -> bytes:
     return wire.record(wire.BREAKDOWN, canonical_json(breakdown))
 
 
-def result_of(episode: Episode, answer: bytes) -> EpisodeResult:
-    """The result an answer holds. An answer that is none, say a forged one, reads as a crash."""
+def result_of(episode: Episode, answer: bytes, told: Callable[[str], str]) -> EpisodeResult:
+    """The result an answer holds, its JSON texts as `told`. An answer that is none, say a forged one, is a crash."""
     try:
         runs: list[list[tuple[bytes, str]]] = [[]]
         for kind, text in wire.records(answer):
             if kind == wire.ALSO:
                 runs.append([])
             else:
-                runs[-1].append((kind, text.decode()))
+                runs[-1].append((kind, told(text.decode())))
         also = tuple(_run_of(calls, records) for calls, records in zip(episode.also, runs[1:], strict=False))
         return replace(_run_of(episode.calls, runs[0]), also=also)
     except (ValueError, KeyError, TypeError):

@@ -26,6 +26,7 @@ from bfcl.oracle.deadlines import Limits  # noqa: E402
 from bfcl.oracle.episode import Stage  # noqa: E402
 from bfcl.oracle.exact import decode  # noqa: E402
 from bfcl.oracle.packcode import Locator  # noqa: E402
+from bfcl.oracle.pages import PageWatch  # noqa: E402
 from bfcl.oracle.scratch import Scratch  # noqa: E402
 
 if _ADDED:
@@ -67,6 +68,11 @@ def _discard_errors() -> None:
     os.close(null)
 
 
+def _directories(order: Any) -> list[str]:
+    """Where the pack's files lie: the view, and whatever holds a module outside it."""
+    return list(dict.fromkeys([order["view"], *(os.path.dirname(order[name]) for name in packcode.MODULES)]))
+
+
 def _travel(time_machine: Any, order: Any) -> None:
     """Let every clock of this process show what the order says."""
     wall_s = order["timestamp"] - time.time()
@@ -77,9 +83,9 @@ def _travel(time_machine: Any, order: Any) -> None:
 def _import_pack(order: Any, world: zygote.World, guard: Guard, locator: Locator) -> None:
     """Import what the order does not skip, reporting after each module."""
     interpreter, stage = list(sys.path), world.stage
-    packcode.read_no_bytecode([*order["views"], *(os.path.dirname(order[name]) for name in packcode.MODULES)])
+    packcode.read_no_bytecode(_directories(order))
     stage.assertions_problem = order["skip"].get("assertions")
-    paths = [packcode.search_path(order[name], order["views"][0], interpreter) for name in packcode.MODULES]
+    paths = [packcode.search_path(order[name], order["view"], interpreter) for name in packcode.MODULES]
     for name, search in zip(packcode.MODULES, paths, strict=True):
         if name in order["skip"]:
             continue
@@ -139,8 +145,9 @@ def main() -> NoReturn:
     time_machine = _import_time_machine()
     isolation.adopt_orphans()
     children = zygote.open_children_list()
-    locator = Locator(order["views"], [order["backend"], order["assertions"]], order["private"])
-    guard = Guard(order["private"], locator.of_frame)
+    locator = Locator(order["view"], [order["backend"], order["assertions"]], order["private"])
+    pages = PageWatch(tuple(_directories(order)), scratch.note_page)
+    guard = Guard(order["private"], locator.of_frame, pages)
     stage = Stage(
         scratch=scratch,
         limits=Limits(order["limits"]),
@@ -149,9 +156,9 @@ def main() -> NoReturn:
         clock=order["clock"],
         fixtures=order["fixtures"],
     )
-    readable = [*order["views"], *(os.path.dirname(order[name]) for name in packcode.MODULES)]
-    level = isolation.shut_in(readable=readable, writable=order["private"], host_name=order["host_name"])
+    level = isolation.shut_in(readable=_directories(order), writable=order["private"], host_name=order["host_name"])
     guard.install()
+    pages.watch_stat()
     world = zygote.World(channel, stage, order["private"], children)
     _travel(time_machine, order)
     channel.report(started=level)

@@ -25,6 +25,8 @@ _CALLABLES: Mapping[str, tuple[tuple[Any, ...], Mapping[str, Any]]] = {
     "get_state": ((), {}),
 }
 _KEYWORDS = ("state", "trace", "task", "ctx")
+TABLE = "ASSERTIONS"
+RUNS_NOTHING = "so calling it runs nothing"
 
 
 def describe(stage: Stage, assertions: ModuleType | None) -> None:
@@ -43,12 +45,12 @@ def describe(stage: Stage, assertions: ModuleType | None) -> None:
 
 
 def missing_callables(backend: object) -> list[str]:
-    """The callables of the contract that an object lacks, or that do not take their arguments. Rule: pack.md §6."""
+    """The callables of the contract that an object lacks, or that cannot be called so. Rule: pack.md §6."""
     return [name for name, call in _CALLABLES.items() if not _takes(getattr(backend, name, None), *call)]
 
 
 def _takes(entry: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> bool:
-    if not callable(entry):
+    if not callable(entry) or _deferred(entry):
         return False
     signature = _signature(entry)
     if signature is None:
@@ -64,9 +66,19 @@ def _signature(entry: Callable[..., Any]) -> inspect.Signature | None:
     import inspect  # heavy, and no episode needs it
 
     try:
-        return inspect.signature(entry)
+        # Of what is called, not of what a decorator says it wraps: `*args, **kwargs` takes every keyword.
+        return inspect.signature(entry, follow_wrapped=False)
     except (TypeError, ValueError):
         return None
+
+
+def _deferred(entry: Callable[..., Any]) -> str | None:
+    """How a function is written of which a call runs nothing; None where calling it runs it."""
+    import inspect
+
+    if inspect.iscoroutinefunction(entry) or inspect.isasyncgenfunction(entry):
+        return "is an `async def`"
+    return "holds `yield`" if inspect.isgeneratorfunction(entry) else None
 
 
 def _tools(stage: Stage, backend: ModuleType) -> tuple[list[str] | None, dict[str, Any] | None]:
@@ -100,16 +112,24 @@ def _names_problem(answer: Any) -> dict[str, Any] | None:
 
 def _exports(module: ModuleType) -> list[list[Any]]:
     """`[name, what its signature lacks or None, line or None]` per exported assertion, in export order."""
-    table = getattr(module, "ASSERTIONS", {})
+    table = getattr(module, TABLE, {})
     if not isinstance(table, dict):
-        return [["ASSERTIONS", f"is a {type(table).__name__}, expected a mapping of names to callables", None]]
+        return [[TABLE, table_problem(type(table).__name__), None]]
     return [
         [name, signature_problem(entry), _line(entry, module)] for name, entry in exported_assertions(module).items()
     ]
 
 
+def table_problem(kind: str) -> str:
+    """What is said of a table of assertions that is none, but of type `kind`."""
+    return f"is of type {kind}"
+
+
 def signature_problem(entry: Callable[..., Any]) -> str | None:
     """What keeps an assertion from being called with its keywords, in words; None where nothing does."""
+    deferred = _deferred(entry)
+    if deferred is not None:
+        return f"{deferred}, {RUNS_NOTHING}"
     signature = _signature(entry)
     if signature is None:
         return None

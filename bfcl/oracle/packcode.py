@@ -25,15 +25,14 @@ _TEXT_LIMIT = 2000
 class Locator:
     """Names places in the pack, and takes this machine's paths out of texts."""
 
-    def __init__(self, views: Sequence[str], files: Sequence[str], private: str) -> None:
-        """`views` are the paths under which the pack's root is known."""
-        self._views = tuple(view.rstrip("/") + "/" for view in views)
-        self._outside = {path: os.path.basename(path) for path in files if not path.startswith(self._views)}
+    def __init__(self, view: str, files: Sequence[str], private: str) -> None:
+        """`view` is the pack's root; `files` are its modules, wherever they lie."""
+        self._view = view.rstrip("/") + "/"
+        self._outside = {path: os.path.basename(path) for path in files if not path.startswith(self._view)}
         machine = [(path, "<python>/") for path in {sys.prefix, sys.base_prefix}]
         private_names = [(private.rstrip("/") + "/", "<private>/"), (private.rstrip("/"), "<private>")]
         outside = [(os.path.dirname(path) + "/", "") for path in self._outside]
-        pairs = [(view, "") for view in self._views] + [(view[:-1], "<pack>") for view in self._views]
-        pairs += [*outside, *private_names]
+        pairs = [(self._view, ""), (self._view[:-1], "<pack>"), *outside, *private_names]
         pairs += [(path.rstrip("/") + "/", shown) for path, shown in machine if path != "/"]
         self._shown = sorted(pairs, key=lambda pair: -len(pair[0]))
 
@@ -45,9 +44,8 @@ class Locator:
 
     def relative(self, file: str) -> str | None:
         """The pack-relative name of a source file, or None where it is not the pack's."""
-        for view in self._views:
-            if file.startswith(view):
-                return file[len(view) :]
+        if file.startswith(self._view):
+            return file[len(self._view) :]
         return self._outside.get(file)
 
     def of_frame(self, frame: FrameType | None) -> str | None:

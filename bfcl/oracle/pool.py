@@ -7,7 +7,7 @@ import select
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +18,7 @@ from bfcl.files import storage
 from bfcl.oracle import answers, deadlines, wire
 from bfcl.oracle.ambience import ambiences
 from bfcl.oracle.packcode import MODULES
+from bfcl.oracle.places import naming, twin
 from bfcl.oracle.protocol import OracleSpec
 from bfcl.oracle.scratch import CALL, IMPORT
 from bfcl.oracle.world import World
@@ -82,6 +83,9 @@ class Pool:
         """Modules that took a world down while they were imported: not tried again."""
         self.level: dict[str, Any] | None = None
         self._stopped = False
+        self._saw_pages = False
+        self._specs: dict[str, OracleSpec] = {}
+        """Lane to the places its worlds import from, while there is a directory for them."""
         self._keeper: ThreadPoolExecutor | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
@@ -101,6 +105,18 @@ class Pool:
             raise
         return {lane.name: [lane.answers[number] for number in range(len(lane.requests))] for lane in lanes}
 
+    @property
+    def saw_pages(self) -> bool:
+        """Whether pack code of any world so far looked at a page for people."""
+        running = (world for worlds in self._worlds.values() for world in worlds)
+        return self._saw_pages or any(world.saw_pages for world in running)
+
+    def naming(self, name: str) -> Callable[[str], str]:
+        """What puts words for places into the answers of a lane that was just served."""
+        if self._directory is None or name not in self._specs:
+            return str
+        return naming(self._specs[name], self._ambiences[name], self._home(self._directory))
+
     def stop(self) -> None:
         """From another thread: let whoever waits for worlds return at once, by killing them, and start no more."""
         self._stopped = True
@@ -118,6 +134,8 @@ class Pool:
             self._keeper = None
         for world in everyone:
             world.end()  # one that an interrupt caught while it was being started
+        self._saw_pages = self.saw_pages
+        self._specs.clear()
         for worlds in self._worlds.values():
             worlds.clear()
         if self._directory is not None:
@@ -150,7 +168,9 @@ class Pool:
     def _listen(self, lane: Lane, world: World) -> None:
         told, gone = world.read()
         lane.take(told)
-        self.imports[lane.name].update(world.imports)
+        words = self.naming(lane.name)
+        for module, broken in world.imports.items():
+            self.imports[lane.name][module] = broken and {**broken, "message": words(broken["message"])}
         self.level = world.level or self.level
         if gone:
             self._lose(lane, world, stuck=False)
@@ -170,8 +190,8 @@ class Pool:
                 self._directory = tempfile.TemporaryDirectory(prefix=f"bfcl-{os.getpid()}-", ignore_cleanup_errors=True)
         if self._keeper is None:
             self._keeper = ThreadPoolExecutor(1, thread_name_prefix="bfcl-worlds")
-        home = Path(self._directory.name).resolve()
-        world = World(self._spec, self._ambiences[name], home, fork=self._fork, grace_s=self._grace_s)
+        home = self._home(self._directory)
+        world = World(self._spec_of(name, home), self._ambiences[name], home, fork=self._fork, grace_s=self._grace_s)
         self._worlds[name].append(world)
         try:
             world.start(self._fatal[name], self._keeper)
@@ -185,10 +205,24 @@ class Pool:
                 )
             ) from error
 
+    @staticmethod
+    def _home(directory: tempfile.TemporaryDirectory[str]) -> Path:
+        # Worlds compare paths as the kernel tells them.
+        return Path(directory.name).resolve()
+
+    def _spec_of(self, name: str, home: Path) -> OracleSpec:
+        """Where the worlds of a lane import from: the view, or a copy made for the first of them."""
+        copied = self._ambiences[name].view_name
+        if name not in self._specs:
+            with storage(home):
+                self._specs[name] = self._spec if copied is None else twin(self._spec, home, copied)
+        return self._specs[name]
+
     def _lose(self, lane: Lane, world: World, *, stuck: bool) -> None:
         """A world is gone, or has to go: settle who did it, and leave the rest to the next world."""
         self._worlds[lane.name].remove(world)
         status = world.end(patient=not stuck)
+        self._saw_pages = self._saw_pages or world.saw_pages
         if world.ready:
             lane.recover(world, stuck=stuck, status=None if stuck else status)
         elif world.level is None:

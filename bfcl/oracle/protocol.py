@@ -11,6 +11,10 @@ from bfcl.records.verdict import AssertionOutcome
 
 TIMEOUTS: Final = ("tool_timeout_s", "assertion_timeout_s", "import_timeout_s", "reset_timeout_s", "episode_timeout_s")
 """Deadlines of an oracle in seconds, as `OracleSpec` and the configuration's `oracle_runtime` name them."""
+STOPPED: Final = frozenset({name.removesuffix("_s") for name in TIMEOUTS} | {"worker_crashed"})
+"""Codes of breakdowns that a busy machine may bring about: the same episode may end otherwise next time."""
+INFRASTRUCTURE: Final = STOPPED | {"worker_message_too_large", "ambient_access"}
+"""Codes of breakdowns that say what stopped an episode, whatever the pack was asked to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ _EPISODE = struct.Struct("<Q")
 _NOTE = struct.Struct("<QIi")  # start of the phase in ns, phase, index
 _LENGTH = struct.Struct("<QI")  # committed bytes, 1 once whole
 _BEGAN = struct.Struct("<Q")
-_EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT = 0, 8, 24, 40
+_EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT, _PAGES_AT = 0, 8, 24, 40, 48
 
 _ticks, _getpid = time.monotonic_ns, os.getpid  # taken before any pack code could replace them
 
@@ -80,6 +80,15 @@ class Scratch:
             return
         _LENGTH.pack_into(self._map, _LENGTH_AT, self._length, 1)
         self.enter(DONE)
+
+    # --- whoever runs pack code ----------------------------------------------------------------------------------
+
+    def note_page(self) -> None:
+        """Pack code looked at a page for people; stays noted as long as the world lives."""
+        self._map[_PAGES_AT] = 1
+
+    def saw_pages(self) -> bool:
+        return self._map[_PAGES_AT] != 0
 
     # --- its world, and the parent --------------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -73,11 +75,22 @@ def scan(view: str, files: Sequence[str]) -> tuple[str, ...]:
     found: list[tuple[str, int, str]] = []
     for path, name in sources.items():
         try:
-            tree = ast.parse(path.read_bytes())
-        except (OSError, SyntaxError, ValueError):
+            source = path.read_bytes()
+        except OSError:
             continue  # importing it tells more
-        found.extend((name, line, what) for line, what in _Suspicion(tree).lines())
+        found.extend((name, line, what) for line, what in suspect_lines(source))
     return tuple(f"{name}:{line}: {what}" for name, line, what in sorted(set(found)))
+
+
+def suspect_lines(source: bytes) -> list[tuple[int, str]]:
+    """Line and reason of each suspect line of a module, sorted, each once; none where it does not compile."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return sorted(set(_Suspicion(tree).lines()))
 
 
 class _Suspicion:
@@ -139,7 +152,10 @@ class _Suspicion:
             yield node.lineno, "draws entropy: `random.Random` without a seed"
 
     def _is_set(self, node: ast.expr) -> bool:
-        return _makes_set(node) or (isinstance(node, ast.Name) and node.id in self._sets)
+        if not isinstance(node, ast.Name):
+            return _makes_set(node)
+        known = [(sets, bound) for lines, sets, bound in self._sets if node.lineno in lines]
+        return next((node.id in sets for sets, bound in reversed(known) if node.id in sets | bound), False)
 
     def _module_state(self) -> Iterator[tuple[int, str]]:
         changed = _names_changed_in_functions(self._tree) - _names_reset(self._tree)
@@ -180,14 +196,35 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
         yield statement.target.id, statement.value
 
 
-def _names_of_sets(tree: ast.Module) -> set[str]:
-    return {
-        name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt)
-        for name, value in _assigned(node)
-        if value is not None and _makes_set(value)
-    }
+def _names_of_sets(tree: ast.Module) -> list[tuple[range, set[str], set[str]]]:
+    """Per scope, inner ones last: its lines, the names it binds to sets, and all names it binds."""
+    scopes = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)]
+    # `walk` goes level by level, so that an inner function comes after the one around it.
+    return [_scope(tree, range(1, sys.maxsize)), *(_scope(one, _lines(one)) for one in scopes)]
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _scope(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lines: range) -> tuple[range, set[str], set[str]]:
+    sets: set[str] = set()
+    bound: set[str] = set()
+    if not isinstance(node, ast.Module):
+        given = node.args
+        named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+        bound |= {one.arg for one in named}
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, ast.stmt):
+            for name, value in _assigned(inner):
+                bound.add(name)
+                if value is not None and _makes_set(value):
+                    sets.add(name)
+        if not isinstance(inner, (*_FUNCTIONS, ast.Lambda)):
+            waiting += ast.iter_child_nodes(inner)
+    return lines, sets, bound
 
 
 def _names_changed_in_functions(tree: ast.Module) -> set[str]:

@@ -2,13 +2,12 @@
 
 Everything counts but templates, validation cases and held-out file: so a backend cannot read those beside itself, and
 an edit to one leaves what the oracle said valid. Where a held-out policy hides its rows from the oracle, the fixtures
-file is shown without them.
+file is shown without them. Files that an override took such a role from are hidden like the one in use.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -16,28 +15,29 @@ from typing import Final
 from bfcl.canonical import canonical_text
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest, sha256_of
-from bfcl.errors import DriftError, PackError, Problem
+from bfcl.errors import PackError, Problem
 from bfcl.files import write_synced
 from bfcl.oracle.protocol import OracleSpec
+from bfcl.pack.fingerprint import read_entry
 from bfcl.pack.held_out import reset_fixtures
-from bfcl.pack.layout import logical_name, shown
-from bfcl.pack.model import Pack, PackFile, Role
+from bfcl.pack.layout import shown
+from bfcl.pack.model import CODE_ROLES, Pack, PackFile, Role
 
 HIDDEN_ROLES: Final[tuple[Role, ...]] = ("templates", "validation_cases", "held_out")
-CODE_ROLES: Final[tuple[Role, ...]] = ("backend", "assertions")
 TREE: Final = "tree"
 _PREFIX: Final = f"{TREE}/"
-_FIXTURES: Final = f"{_PREFIX}fixtures.json"
 
 
 def shown_entries(pack: Pack) -> Mapping[str, Digest]:
     """Logical path to SHA-256 of every file in the view."""
     hidden = {pack.files[role].logical for role in HIDDEN_ROLES if role in pack.files}
+    # An override made these idle; they hold the same things all the same.
+    idle: tuple[Role, ...] = HIDDEN_ROLES
     code = {pack.files[role].logical for role in CODE_ROLES if role in pack.files}
     projected = _projected(pack)
     if projected:
-        # Another file's configuration may have made this one idle; it still holds the rows to hide.
-        hidden |= {_FIXTURES} - projected.keys()
+        idle = (*idle, "fixtures")
+    hidden.update(logical for role in idle for logical in pack.displaced.get(role, ()))
     return {
         logical: sha256_of(projected[logical]) if logical in projected else digest
         for logical, digest in pack.entries.items()
@@ -60,14 +60,12 @@ def lay_view(pack: Pack, directory: Path) -> None:
 
     Raises: DriftError `pack_drift` where a file changed since the pack was loaded.
     """
-    sources = _sources(pack)
     projected = _projected(pack)
+    # A code file declared outside the pack keeps its name: others import it by that.
+    named = {pack.files[role].logical: place_in_view(pack.files[role]) for role in CODE_ROLES if role in pack.files}
     for logical in shown_entries(pack):
-        source, place = sources[logical]
-        data = source.read_bytes()
-        if sha256_of(data) != pack.entries[logical]:
-            raise _moved(place)
-        target = directory / place
+        data = read_entry(pack, logical)
+        target = directory / named.get(logical, logical)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_synced(target, projected.get(logical, data))
 
@@ -101,26 +99,3 @@ def oracle_spec(pack: Pack, config: RunConfig, directory: Path) -> OracleSpec:
 def place_in_view(file: PackFile) -> str:
     """Where a code file lies in the view; one declared outside the pack keeps its name in a directory of its own."""
     return file.logical if file.logical.startswith(_PREFIX) else f"{file.logical}/{file.path.name}"
-
-
-def _sources(pack: Pack) -> dict[str, tuple[Path, str]]:
-    """Logical path to the file on disk and its place in the view. Names on disk need not be normalised (NFC)."""
-    found: dict[str, tuple[Path, str]] = {}
-    for folder, _, names in os.walk(pack.root):
-        for name in names:
-            path = Path(folder) / name
-            logical = logical_name(path, pack.root, "")
-            found[logical] = (path, logical)
-    found.update({file.logical: (file.path, place_in_view(file)) for file in pack.files.values()})
-    return found
-
-
-def _moved(place: str) -> DriftError:
-    return DriftError(
-        Problem(
-            code="pack_drift",
-            subject=place,
-            message="changed while the pack was being read",
-            fix="run the same command again when nobody edits the pack",
-        )
-    )

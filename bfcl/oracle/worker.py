@@ -54,7 +54,8 @@ class LocalOracle:
         requests = [answers.request_of(episode) for episode in episodes]
         with self._lock:
             told = self._pool.serve({"a": requests}, needs_backend=True)["a"]
-        return [answers.result_of(*pair) for pair in zip(episodes, told, strict=True)]
+            words = self._pool.naming("a")
+        return [answers.result_of(*pair, words) for pair in zip(episodes, told, strict=True)]
 
     def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
         """Each episode in both worlds, input order. Raises OracleError if the backend does not import in world A."""
@@ -63,10 +64,11 @@ class LocalOracle:
         with self._lock:
             for lanes in self._rounds:
                 told.update(self._pool.serve(dict.fromkeys(lanes, requests), needs_backend=True))
+            words = {name: self._pool.naming(name) for name in ("a", "b")}
         replayed = []
         for episode, a, b in zip(episodes, told["a"], told["b"], strict=True):
-            first = answers.result_of(episode, a)
-            replayed.append(Replayed(first, first if a == b else answers.result_of(episode, b)))
+            first = answers.result_of(episode, a, words["a"])
+            replayed.append(Replayed(first, first if a == b else answers.result_of(episode, b, words["b"])))
         return replayed
 
     def suspects(self) -> tuple[str, ...]:
@@ -80,6 +82,11 @@ class LocalOracle:
         if self._pool.level is None:
             self.describe()
         return dict(self._pool.level or {})
+
+    @property
+    def saw_pages(self) -> bool:
+        """Whether pack code looked at a page for people, such as a README, in anything it was asked so far."""
+        return self._pool.saw_pages
 
     def stop(self) -> None:
         """Interrupt calls that other threads are waiting in: they raise OracleError. Then `close`."""

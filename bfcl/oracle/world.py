@@ -56,12 +56,12 @@ class World:
             self._home = Path(tempfile.mkdtemp(prefix=ambience.directory_prefix, dir=directory))
             self._private = self._home / "private"
             self._private.mkdir()
-            self._views = self._paths_of_view()
         self._out = bytearray()
         self._reader = wire.FrameReader()
         self.answered = 0
         self._deadline = time.monotonic() + _START_S
         self._seen_episode = 0
+        self._begun = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, skip: Mapping[str, str], keeper: Executor) -> None:
@@ -72,6 +72,7 @@ class World:
         descriptor = _shared_memory(self._home)
         try:
             self.scratch = scratch.Scratch(descriptor)
+            self._begun = True
             with (self._home / "start.txt").open("wb") as errors:
                 keeper.submit(self._spawn, descriptor, errors.fileno()).result()
         finally:
@@ -100,9 +101,9 @@ class World:
         spec, ambience = self._spec, self._ambience
         return {
             "parent": os.getpid(),
-            "views": self._views,
-            "backend": self._shown(spec.backend),
-            "assertions": self._shown(spec.assertions),
+            "view": spec.view,
+            "backend": spec.backend,
+            "assertions": spec.assertions,
             "fixtures": spec.fixtures,
             "clock": spec.clock,
             "limits": limits_of(spec),
@@ -115,18 +116,10 @@ class World:
             "host_name": ambience.host_name,
         }
 
-    def _paths_of_view(self) -> list[str]:
-        """The path under which this world sees the pack's root, then the real one where that is another."""
-        real = self._spec.view
-        if self._ambience.view_name is None:
-            return [real]
-        alias = self._home / self._ambience.view_name
-        alias.symlink_to(real, target_is_directory=True)
-        return [str(alias), real]
-
-    def _shown(self, file: str) -> str:
-        inside = Path(file).is_relative_to(self._spec.view)
-        return str(Path(self._views[0]) / Path(file).relative_to(self._spec.view)) if inside else file
+    @property
+    def saw_pages(self) -> bool:
+        """Whether pack code in it looked at a page for people; also once it is gone."""
+        return self._begun and self.scratch.saw_pages()
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

@@ -9,19 +9,13 @@ from bfcl.errors import Problem
 from bfcl.located import Document
 from bfcl.pack.conform import Label, conforms, entries_that_conform
 from bfcl.pack.model import Case
-from bfcl.pack.schema_check import ENTRY, vocabulary
 from bfcl.pack.shape import Shape
-
-
-def result_classes() -> tuple[str, ...]:
-    """The classes that `expect.result_class` may ask for."""
-    return vocabulary("validation_cases", (*ENTRY, "properties", "expect", "properties", "result_class"))
 
 
 def load_cases(document: Document) -> tuple[tuple[Case, ...], list[Problem]]:
     """Cases in file order and every `validation_cases_invalid` problem; empty lists, repeated ids are check 5's.
 
-    An entry at fault makes no case.
+    An entry at fault makes no case. A file without content is the empty list with which an author begins.
     """
     shape = Shape(document, "validation_cases_invalid")
     if not isinstance(document.value, list):

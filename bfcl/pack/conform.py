@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bfcl.canonical import Json
-from bfcl.errors import did_you_mean
+from bfcl.errors import closest
 from bfcl.located import canonical_word
 from bfcl.pack.schema_check import ENTRY, ROOT, Fault, compiled, part_of
 from bfcl.pack.shape import Pointer, Shape, dotted, path_component_fault
@@ -38,6 +38,33 @@ def conforms(name: str, value: Json, shape: Shape, part: Pointer = ROOT) -> bool
     for fault in faults or ():
         _note(shape, fault)
     return faults is None
+
+
+def conforming(name: str, value: Json, shape: Shape) -> Any:
+    """`value` without what does not fit schema `name`; every fault is noted in `shape`. A root at fault leaves `{}`."""
+    faults = compiled(name)(value) or ()
+    for fault in faults:
+        _note(shape, fault)
+    return without(value, {fault.pointer for fault in faults})
+
+
+def without(value: Json, pointers: Collection[Pointer], at: Pointer = ROOT) -> Any:
+    """`value` less what stands at `pointers`, typed `Any` since the rest fits its schema.
+
+    A list keeps its length, null in the place of what is left out; at the root, `{}` is.
+    """
+    if not pointers:
+        return value
+    match value:
+        case _ if at in pointers:
+            return None if at else {}
+        case Mapping():
+            kept = {key: item for key, item in value.items() if (*at, key) not in pointers}
+            return {key: without(item, pointers, (*at, key)) for key, item in kept.items()}
+        case list():
+            return [without(item, pointers, (*at, index)) for index, item in enumerate(value)]
+        case _:
+            return value
 
 
 def entries_that_conform(name: str, shape: Shape, entries: Sequence[Json], label: Label) -> Iterator[Entry]:
@@ -82,15 +109,15 @@ def _note(shape: Shape, fault: Fault) -> None:
             _no_match(shape, fault)
         case "enum":
             words = [word for word in part.get("enum", ()) if isinstance(word, str)]
-            fix = did_you_mean(value, words) if isinstance(value, str) else None
-            shape.misfit(value, pointer, part.get("x-expected") or ", ".join(words), fix)
+            meant = closest(value, words) if isinstance(value, str) else None
+            shape.misfit(value, pointer, part.get("x-expected") or ", ".join(words), suggests=meant)
         case "minItems" | "minProperties":
             shape.misfit(value, pointer, part["x-fewest"])
         case _:
-            shape.misfit(value, pointer, _expected(part), _quoting(value, part))
+            shape.misfit(value, pointer, expected(part), _quoting(value, part))
 
 
-def _expected(part: Mapping[str, Any]) -> str:
+def expected(part: Mapping[str, Any]) -> str:
     """What a part accepts, in words."""
     if "x-expected" in part:
         return str(part["x-expected"])
@@ -110,18 +137,16 @@ def _unknown(shape: Shape, pointer: Pointer, part: Mapping[str, Any]) -> None:
     if key in part.get("x-elsewhere", {}):
         shape.refuse(pointer, f"`{dotted(pointer)}` is no key of `{dotted(where)}`", part["x-elsewhere"][key])
         return
-    inside = f" in `{dotted(where)}`" if where else ""
     own = [name for name in known if not name.startswith("x-")] if "patternProperties" in part else known
-    fix = did_you_mean(key, known) or f"use one of {', '.join(sorted(own))}"
-    shape.refuse(pointer, f"unknown key `{key}`{inside}", fix)
+    shape.unknown(pointer, known, own)
 
 
 def _unknown_kind(shape: Shape, pointer: Pointer, value: Json, part: Mapping[str, Any]) -> None:
     kind = value.get("type") if isinstance(value, Mapping) else None
     at = pointer if isinstance(value, Mapping) and "type" in value else pointer[:-1]
-    fix = did_you_mean(kind, part["enum"]) if isinstance(kind, str) else None
+    meant = closest(kind, part["enum"]) if isinstance(kind, str) else None
     message = f"`{dotted(pointer)}` is {canonical_word(kind)}; expected {', '.join(part['enum'])}"
-    shape.refuse(at, message, fix)
+    shape.refuse(at, message, suggests=meant)
 
 
 def _no_match(shape: Shape, fault: Fault) -> None:

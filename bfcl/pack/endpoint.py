@@ -38,11 +38,10 @@ def load_endpoint(document: Document) -> tuple[Endpoint | None, list[Problem]]:
         told.refuse(pointer, message, fix)
     shape = Shape(document, CODE)
     _read(document.value, shape)
-    # What looks like a credential is told once, and by nobody who would show it.
+    # What looks like a credential is told once, and by nobody who would show it. That its key is unknown shows nothing.
     hidden = {dotted(pointer) for pointer, _ in secrets}
-    problems = told.problems + [
-        one for one in shape.problems if one.field not in hidden or "unknown key" in one.message
-    ]
+    shown = shape.unknown_keys
+    problems = told.problems + [one for one in shape.problems if one.field not in hidden or one.field in shown]
     if problems:
         return None, sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
     return _endpoint(document.value), []

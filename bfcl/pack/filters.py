@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,6 +63,9 @@ class Filter:
         return all(clause.field in row and clause.holds(row[clause.field]) for clause in self.clauses)
 
 
+_SINGLE_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
+
+
 @functools.lru_cache(maxsize=16384)
 def parse_filter(text: str) -> Filter:
     """Parse `field op literal [and ...]`. Raises PackError `invalid_filter` saying what stands where it may not."""
@@ -74,7 +78,10 @@ def parse_filter(text: str) -> Filter:
             body = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # The parser's own words differ between Python versions; a report must not.
-        raise _invalid(text, "it does not parse as one expression") from None
+        reason = (
+            "`=` is no operator; write `==`" if _SINGLE_EQUALS.search(source) else "it does not parse as one expression"
+        )
+        raise _invalid(text, reason) from None
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return Filter(tuple(_clause(part, source, text) for part in parts))
 
@@ -109,6 +116,8 @@ def _literal(node: ast.expr, source: str, text: str) -> Scalar:
         inner = node.operand
         if not (isinstance(inner, ast.Constant) and type(inner.value) in (int, float)):
             raise _invalid(text, f"{_said(node, source)} is not a literal")
+    if isinstance(inner, ast.Name):
+        raise _invalid(text, f"{_said(node, source)} is not a literal; quote it if it is text")
     if not isinstance(inner, ast.Constant):
         raise _invalid(text, f"{_said(node, source)} is not a literal")
     value = inner.value

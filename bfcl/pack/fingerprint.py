@@ -7,10 +7,12 @@ import stat
 import struct
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from bfcl.digest import Digest, sha256_file, sha256_of
-from bfcl.errors import PackError, Problem
+from bfcl.errors import DriftError, PackError, Problem, raise_all
 from bfcl.pack.layout import logical_name, shown
+from bfcl.pack.model import Pack
 
 CONTRACT = "bfcl-pack-fingerprint/1"
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn"})
@@ -26,10 +28,15 @@ def fingerprint(entries: Mapping[str, Digest]) -> Digest:
     return sha256_of(bytes(stream))
 
 
-def read_entries(
-    root: Path, declared: Mapping[str, Path], known: Mapping[Path, bytes] | None = None
-) -> Mapping[str, Digest]:
-    """Logical path to digest of every file below `root` and of each declared input outside it, sorted by path.
+class Tree(NamedTuple):
+    """The files a pack is made of, by logical path, sorted: what is in each, and where it lies on disk."""
+
+    digests: Mapping[str, Digest]
+    paths: Mapping[str, Path]
+
+
+def read_tree(root: Path, declared: Mapping[str, Path], known: Mapping[Path, bytes] | None = None) -> Tree:
+    """Every file below `root` and each declared input outside it.
 
     `declared` maps keys (`tools`, `fixtures`, ...) to resolved files; those inside the tree are entries already.
     `known` gives the bytes of files that were read before, so that what was parsed is what is fingerprinted.
@@ -50,10 +57,11 @@ def read_entries(
         try:
             entries[logical] = sha256_file(path) if content is None else sha256_of(content)
         except OSError as error:
-            problems.append(_unreadable(path, error))
+            if not isinstance(error, FileNotFoundError) or path in declared.values():
+                problems.append(_unreadable(path, error))
     if problems:
         raise PackError(problems)
-    return entries
+    return Tree(entries, {logical: files[logical] for logical in entries})
 
 
 class _Walk:
@@ -72,6 +80,11 @@ class _Walk:
             try:
                 with os.scandir(directory) as listing:
                     found = sorted(listing, key=lambda entry: os.fsencode(entry.name))
+            except FileNotFoundError as error:
+                # Below the root: gone since it was listed, as an editor's temporary file may be.
+                if directory == self._root:
+                    self._problems.append(_unreadable(directory, error))
+                continue
             except OSError as error:
                 self._problems.append(_unreadable(directory, error))
                 continue
@@ -89,7 +102,10 @@ class _Walk:
         except UnicodeEncodeError:
             self._refuse(path, "has a name that is not UTF-8", "rename it")
             return False
-        mode = entry.stat(follow_symlinks=False).st_mode
+        try:
+            mode = entry.stat(follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return False
         if stat.S_ISLNK(mode):
             self._refuse(path, "is a symbolic link", "put the file itself there")
         elif stat.S_ISDIR(mode):
@@ -140,6 +156,33 @@ def _unreadable(path: Path, error: OSError) -> Problem:
         message=f"the entry cannot be read: {error.strerror}",
         fix="make it readable, and let no other program write into the pack",
     )
+
+
+def read_entry(pack: Pack, logical: str) -> bytes:
+    """A file's bytes, the very ones that were fingerprinted. Raises DriftError `pack_drift` where they are no more."""
+    try:
+        data = pack.paths[logical].read_bytes()
+    except OSError:
+        data = None
+    if data is None or sha256_of(data) != pack.entries[logical]:
+        raise DriftError(
+            Problem(
+                code="pack_drift",
+                subject=logical,
+                message="changed while the pack was being read",
+                fix="run the same command again when nobody edits the pack",
+            )
+        )
+    return data
+
+
+def check_drift(pack: Pack) -> None:
+    """Raise DriftError `pack_drift` naming what moved in the pack since it was loaded."""
+    try:
+        now = read_tree(pack.root, {role: file.path for role, file in pack.files.items()}).digests
+    except PackError as error:
+        raise DriftError(error.problems) from None
+    raise_all(DriftError, drift(pack.entries, now, {file.logical for file in pack.files.values()}))
 
 
 def drift(before: Mapping[str, Digest], after: Mapping[str, Digest], declared: Collection[str]) -> list[Problem]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bfcl.canonical import Json, canonical_json, canonical_text
 from bfcl.digest import Digest, sha256_of
-from bfcl.errors import PackError, Problem, did_you_mean
+from bfcl.errors import PackError, Problem, closest
 from bfcl.located import Document, canonical_word
+from bfcl.pack.conform import expected, without
 from bfcl.pack.fixtures import collection_rows, primary_key
 from bfcl.pack.model import HeldOut, Manifest, Pack
-from bfcl.pack.schema_check import fields
+from bfcl.pack.schema_check import Fault, compiled
 from bfcl.pack.shape import Pointer, Shape, dotted
 
 CODE: Final = "held_out_contract_invalid"
 CONTRACT_VERSION: Final = "1.0"
 CANONICAL_NAME: Final = "held_out.yaml"
 
-_DERIVED_KEYS: Final = ("contract_version", "source")
+_DERIVED: Final = (("contract_version",), ("source",))
 
 
 class Surroundings(NamedTuple):
@@ -35,11 +36,7 @@ def load_held_out(document: Document, source: str, around: Surroundings) -> tupl
     `source` is the file's logical path.
     """
     reader = _Reader(document, around)
-    root = document.value
-    if not isinstance(root, dict):
-        reader.misfit(root, (), "a mapping")
-        return None, reader.problems
-    policy = reader.policy(root, source)
+    policy = reader.policy(reader.fitting(document.value), source)
     return (None, reader.problems) if reader.problems else (policy, [])
 
 
@@ -52,73 +49,65 @@ class _Reader:
     def problems(self) -> list[Problem]:
         return self._shape.problems
 
-    def policy(self, root: Mapping[str, Json], source: str) -> HeldOut:
-        """The policy; fields at fault hold their default."""
-        self._closed(root, (), fields("held_out"))
-        block = self._mapping(root.get("policy"), ("policy",))
-        self._closed(block, ("policy",), fields("held_out", ("properties", "policy")))
-        fixtures = self._mapping(root.get("fixtures"), ("fixtures",))
+    def fitting(self, value: Json) -> Mapping[str, Any]:
+        """The file's mapping without what does not fit the schema, each fault noted under its problem."""
+        # Ids are compared as text, which the schema's own comparison is too narrow for.
+        faults = [one for one in compiled("held_out")(value) or () if not _is_repeated_id(one)]
+        for fault in faults:
+            self._tell(fault)
+        fitting: Mapping[str, Any] = without(value, {fault.pointer for fault in faults})
+        return fitting
+
+    def _tell(self, fault: Fault) -> None:
+        pointer, value = fault.pointer, fault.value
+        match fault.keyword:
+            case "required":
+                place = pointer if isinstance(value, Mapping) and pointer[-1] in value else ()
+                self._fault("missing_version", place, "`version` is required", 'add `version: "1"`')
+            case "additionalProperties" if pointer in _DERIVED:
+                self._fault("derived_key", pointer, f"`{dotted(pointer)}` is derived and never written", "remove it")
+            case "additionalProperties":
+                known = fault.part["properties"]
+                self._shape.inside((), "unknown_key").unknown(pointer, known, known)
+            case "uniqueItems":
+                message = f"lists template {canonical_word(value)} twice"
+                self._fault("duplicate_template", pointer, message, "keep one")
+            case _:
+                what, wanted = (f"`{dotted(pointer)}`", expected(fault.part)) if pointer else ("the file", "a mapping")
+                self._fault("wrong_type", pointer, f"{what} is {canonical_word(value)}; expected {wanted}", None)
+
+    def policy(self, root: Mapping[str, Any], source: str) -> HeldOut:
+        """The policy of a mapping that fits the schema; fields at fault hold their default."""
+        block = root.get("policy") or {}
+        fixtures = root.get("fixtures") or {}
         return HeldOut(
-            version=self._version(root),
-            fixtures={name: self._reserved(name, fixtures[name]) for name in sorted(fixtures)},
-            templates=self._templates(root.get("templates")),
-            fixtures_in_backend_state=self._flag(block.get("fixtures_in_backend_state")),
-            seed=self._seed(block.get("seed")),
+            version=str(root.get("version", "")).strip(),
+            fixtures={name: self._reserved(name, fixtures[name] or ()) for name in sorted(fixtures)},
+            templates=self._templates(root.get("templates") or ()),
+            fixtures_in_backend_state=block.get("fixtures_in_backend_state") is not False,
+            seed=block.get("seed") or 0,
             source=source,
         )
 
-    def _version(self, root: Mapping[str, Json]) -> str:
-        value = root.get("version")
-        if value is None:
-            place = ("version",) if "version" in root else ()
-            self._fault("missing_version", place, "`version` is required", 'add `version: "1"`')
-            return ""
-        if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
-            self.misfit(value, ("version",), "non-empty text or a number")
-            return ""
-        return str(value).strip()
-
-    def _flag(self, value: Json) -> bool:
-        if value is None or isinstance(value, bool):
-            return value is not False
-        self.misfit(value, ("policy", "fixtures_in_backend_state"), "true or false")
-        return True
-
-    def _seed(self, value: Json) -> int:
-        if value is None:
-            return 0
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self.misfit(value, ("policy", "seed"), "an integer")
-        return 0
-
-    def _templates(self, value: Json) -> tuple[str, ...]:
-        found: set[str] = set()
+    def _templates(self, listed: Sequence[str | None]) -> tuple[str, ...]:
+        """The reserved ids, sorted. Null stands for what was at fault."""
         known = self._around.template_ids
-        for index, item in enumerate(self._items(value, ("templates",))):
-            place = ("templates", index)
-            if not isinstance(item, str) or not item.strip():
-                self.misfit(item, place, "the id of a template")
-            elif item in found:
-                self._fault("duplicate_template", place, f"lists template {canonical_word(item)} twice", "keep one")
-            elif known is not None and item not in known:
+        for index, item in enumerate(listed):
+            if item is not None and known is not None and item not in known:
                 message = f"reserves template {canonical_word(item)}, which the pack does not have"
-                self._fault("unknown_template", place, message, did_you_mean(item, known) or "remove it")
-            else:
-                found.add(item)
-        return tuple(sorted(found))
+                self._fault("unknown_template", ("templates", index), message, "remove it", closest(item, known))
+        return tuple(sorted(item for item in listed if item is not None))
 
-    def _reserved(self, name: str, value: Json) -> tuple[str | int, ...]:
-        """The reserved ids of one collection, as its rows carry them."""
+    def _reserved(self, name: str, listed: Sequence[str | float | None]) -> tuple[str | int, ...]:
+        """The reserved ids of one collection, as its rows carry them. Null stands for what was at fault."""
         keys = self._row_keys(name)
         absent = {str(one) for one in self._around.manifest.absent_ids.get(name, ())}
         seen: set[str] = set()
         found: dict[str, str | int] = {}
-        for index, item in enumerate(self._items(value, ("fixtures", name))):
-            place = ("fixtures", name, index)
-            if isinstance(item, bool) or not isinstance(item, str | int | float):
-                self.misfit(item, place, "text or a number")
+        for index, item in enumerate(listed):
+            if item is None:
                 continue
+            place = ("fixtures", name, index)
             text = str(item)
             what = f"{canonical_word(item)} of `{name}`"
             if text in seen:
@@ -128,7 +117,7 @@ class _Reader:
                 self._fault("absent_id_reserved", place, message, "remove it from one of the two")
             elif keys is not None and text not in keys:
                 message = f"reserves {what}, but no row has that primary key"
-                self._fault("unknown_fixture_id", place, message, did_you_mean(text, keys) or "remove it")
+                self._fault("unknown_fixture_id", place, message, "remove it", closest(text, keys))
             elif keys is not None:
                 found[text] = keys[text]
             seen.add(text)
@@ -144,7 +133,7 @@ class _Reader:
         if rows is None:
             known = [one for one in fixtures if collection_rows(fixtures, one) is not None]
             message = f"reserves rows of `{name}`, which fixtures.json does not have as a list of rows"
-            self._fault("unknown_collection", place, message, did_you_mean(name, known) or "remove it")
+            self._fault("unknown_collection", place, message, "remove it", closest(name, known))
             return None
         if not rows:
             return {}
@@ -158,40 +147,15 @@ class _Reader:
         values = [row[key] for row in rows]
         return {str(value): value for value in values if isinstance(value, str | int)}
 
-    # --- shapes; each message starts with its problem ---
+    def _fault(
+        self, problem: str, pointer: Pointer, message: str, fix: str | None, suggests: str | None = None
+    ) -> None:
+        """Note a fault; its message starts with its `problem`."""
+        self._shape.inside((), problem).refuse(pointer, message, fix, suggests=suggests)
 
-    def _mapping(self, value: Json, pointer: Pointer) -> Mapping[str, Json]:
-        if isinstance(value, dict):
-            return value
-        if value is not None:
-            self.misfit(value, pointer, "a mapping")
-        return {}
 
-    def _items(self, value: Json, pointer: Pointer) -> Sequence[Json]:
-        if isinstance(value, list):
-            return value
-        if value is not None:
-            self.misfit(value, pointer, "a list")
-        return []
-
-    def _closed(self, value: Mapping[str, Json], pointer: Pointer, known: Sequence[str]) -> None:
-        for key in value:
-            where = f" in `{dotted(pointer)}`" if pointer else ""
-            if key in known:
-                continue
-            if not pointer and key in _DERIVED_KEYS:
-                self._fault("derived_key", (key,), f"`{key}` is derived and never written", "remove it")
-            else:
-                fix = did_you_mean(key, known) or f"use one of {', '.join(sorted(known))}"
-                self._fault("unknown_key", (*pointer, key), f"unknown key `{key}`{where}", fix)
-
-    def misfit(self, value: Json, pointer: Pointer, expected: str) -> None:
-        """Note that a value is not what its place asks for."""
-        name = f"`{dotted(pointer)}`" if pointer else "the file"
-        self._fault("wrong_type", pointer, f"{name} is {canonical_word(value)}; expected {expected}", None)
-
-    def _fault(self, problem: str, pointer: Pointer, message: str, fix: str | None) -> None:
-        self._shape.refuse(pointer, f"{problem}: {message}", fix)
+def _is_repeated_id(fault: Fault) -> bool:
+    return fault.keyword == "uniqueItems" and fault.pointer[0] == "fixtures"
 
 
 # --- what follows from a policy -------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
 
 from bfcl.config.model import RunConfig
 from bfcl.errors import PackError, Problem
@@ -35,6 +36,7 @@ _PARTS = (
     _Part("validation_cases", "validation_cases.yaml", "validation_cases_path"),
     _Part("fixtures", "fixtures.json", "fixtures_path", required=False),
 )
+_HELD_OUT: Final = "held_out.yaml"
 _BACKEND = _Part("backend", "backend.py", "backend_path")
 _ENDPOINT = _Part("endpoint", "endpoint_config.yaml", "endpoint_config_path")
 
@@ -44,6 +46,8 @@ class Layout(NamedTuple):
 
     files: Mapping[Role, PackFile]
     problems: list[Problem]
+    displaced: Mapping[Role, tuple[str, ...]] = MappingProxyType({})
+    """Role to logical names of files in the pack that would play it, were it not for one that goes before them."""
 
 
 class _Claim(NamedTuple):
@@ -122,7 +126,7 @@ def locate(config: RunConfig, declared: Declared, document: Document, roots: Seq
         problems += own
         if file is not None:
             files[role] = file
-    return Layout(files, problems + _output_problems(config, finder.root))
+    return Layout(files, problems + _output_problems(config, finder.root), finder.displaced(files))
 
 
 def beside(file: PackFile, path: str, place: Problem, root: Path, roots: Sequence[Path]) -> Layout:
@@ -162,6 +166,21 @@ class _Finder:
     def declared_claim(self, key: str, pointer: tuple[str, ...], path: str) -> _Claim:
         """A path that the manifest gives, from the pack root."""
         return _Claim(self.root / path, "manifest", key, self._shape.problem(pointer, ""))
+
+    def displaced(self, files: Mapping[Role, PackFile]) -> Mapping[Role, tuple[str, ...]]:
+        """The files that other rules would have named for a role, those in use left out."""
+        used = {file.logical for file in files.values()}
+        named: dict[Role, list[str]] = {"held_out": [_HELD_OUT]}
+        for part in _PARTS:
+            declared = self._declared.paths.get(part.role, part.canonical)
+            # What names no file is refused elsewhere, where it counts.
+            named[part.role] = [part.canonical] if "\0" in declared else [part.canonical, declared]
+        found = {role: {self._logical(name, role) for name in names} - used for role, names in named.items()}
+        inside = {role: sorted(one for one in logicals if one.startswith("tree/")) for role, logicals in found.items()}
+        return {role: tuple(logicals) for role, logicals in inside.items() if logicals}
+
+    def _logical(self, name: str, role: Role) -> str:
+        return logical_name(Path(os.path.realpath(self.root / name)), self.root, role)
 
     def oracle(self) -> list[Problem]:
         """Exactly one transport among override, manifest and canonical files; no precedence resolves two."""

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bfcl.canonical import Json
+from bfcl.config.loaded import LoadedConfig
 from bfcl.config.model import RunConfig
 from bfcl.digest import Digest
 from bfcl.errors import BfclError, PackError, Problem
 from bfcl.located import Document, parse_json, parse_yaml
 from bfcl.pack.cases import load_cases
 from bfcl.pack.endpoint import certificate_problem, load_endpoint, pinned_problem
-from bfcl.pack.fingerprint import fingerprint, read_entries
+from bfcl.pack.fingerprint import Tree, fingerprint, read_tree
 from bfcl.pack.fixtures import load_fixtures
 from bfcl.pack.held_out import CANONICAL_NAME, Surroundings, load_held_out
 from bfcl.pack.layout import allowed_roots, beside, locate, manifest_file, pack_root, shown
 from bfcl.pack.manifest import Declared, read_manifest, with_system_prompt
-from bfcl.pack.model import Endpoint, HeldOut, Manifest, Pack, PackFile, Role
+from bfcl.pack.model import CODE_ROLES, Endpoint, HeldOut, Manifest, Pack, PackFile, Role
 from bfcl.pack.shape import Shape
 from bfcl.pack.templates import load_templates
 from bfcl.pack.tools import load_tools
@@ -42,6 +43,19 @@ def load_pack(config: RunConfig, *, project: Path) -> Pack:
     return reading.pack
 
 
+def load_configured(loaded: LoadedConfig) -> Pack:
+    """`load_pack`, what is wrong with a setting placed at its line in the configuration."""
+    with loaded.placing():
+        return load_pack(loaded.config, project=loaded.project)
+
+
+def read_configured(loaded: LoadedConfig) -> Reading:
+    """`read_pack`, what is wrong with a setting placed at its line in the configuration."""
+    with loaded.placing():
+        reading = read_pack(loaded.config, project=loaded.project)
+    return reading._replace(problems=tuple(loaded.placed(problem) for problem in reading.problems))
+
+
 class Reading(NamedTuple):
     """A pack as far as it loads, and every problem of every file, manifest first."""
 
@@ -62,7 +76,7 @@ def read_pack(config: RunConfig, *, project: Path) -> Reading:
     desk = _Desk(pack_root(config), manifest)
     document = desk.parse("manifest")
     if document is None:
-        desk.entries()
+        desk.tree()
         return Reading(None, tuple(desk.problems), {}, {})
     declared = read_manifest(document)
     desk.problems += declared.problems
@@ -71,7 +85,7 @@ def read_pack(config: RunConfig, *, project: Path) -> Reading:
     desk.problems += layout.problems
     desk.files.update(layout.files)
     endpoint = _endpoint(desk, roots)
-    pack = dataclasses.replace(_assemble(desk, declared, config), endpoint=endpoint)
+    pack = dataclasses.replace(_assemble(desk, declared, config), endpoint=endpoint, displaced=layout.displaced)
     if not desk.problems:
         return Reading(pack, (), {}, pack.documents)
     return _without_faults(pack, desk.problems)
@@ -173,13 +187,18 @@ class _Desk:
         self.warnings += warnings
         return tools
 
-    def entries(self) -> Mapping[str, Digest]:
-        """The fingerprint's entries; empty after noting why the tree is refused."""
+    def code(self) -> Mapping[Role, bytes]:
+        """The pack's Python as it lies there now; it is read before the fingerprint is taken."""
+        found = {role: self.read(role) for role in CODE_ROLES}
+        return {role: data for role, data in found.items() if data is not None}
+
+    def tree(self) -> Tree:
+        """The fingerprinted files; none after noting why the tree is refused."""
         try:
-            return read_entries(self.root, {role: file.path for role, file in self.files.items()}, self._bytes)
+            return read_tree(self.root, {role: file.path for role, file in self.files.items()}, self._bytes)
         except PackError as error:
             self.problems += error.problems
-            return {}
+            return Tree({}, {})
 
 
 def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
@@ -192,7 +211,8 @@ def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
     templates = desk.content("templates", lambda document: load_templates(document, tools, document.path)) or ()
     cases = desk.content("validation_cases", load_cases) or ()
     held_out = _held_out(desk, manifest)
-    entries = desk.entries()
+    code = desk.code()
+    tree = desk.tree()
     # A file at fault would be warned of for what is only missing because of the fault.
     desk.warnings += (
         []
@@ -201,7 +221,7 @@ def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
             *_manifest_warnings(manifest, templates, Shape(desk.documents["manifest"], ""), config),
             *_unexercised_tools(tools, templates, Shape(desk.documents["tools"], "")),
             *_templates_without_intent(templates, Shape(desk.documents["templates"], "")),
-            *_undeclared_held_out(entries, declared, Shape(desk.documents["manifest"], "")),
+            *_undeclared_held_out(tree.digests, declared, Shape(desk.documents["manifest"], "")),
         ]
     )
     return Pack(
@@ -213,8 +233,10 @@ def _assemble(desk: _Desk, declared: Declared, config: RunConfig) -> Pack:
         has_fixtures="fixtures" in desk.files,
         templates=templates,
         cases=cases,
-        fingerprint=fingerprint(entries),
-        entries=entries,
+        fingerprint=fingerprint(tree.digests),
+        entries=tree.digests,
+        paths=tree.paths,
+        code=code,
         documents=desk.documents,
         warnings=tuple(desk.warnings),
         held_out=held_out,

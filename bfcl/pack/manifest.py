@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from bfcl.canonical import Json
-from bfcl.errors import Problem, did_you_mean
+from bfcl.errors import Problem, closest, did_you_mean
 from bfcl.located import Document
-from bfcl.pack.conform import conforms
+from bfcl.pack.conform import conforming
 from bfcl.pack.model import Confirmation, Manifest
 from bfcl.pack.schema_check import fields
 from bfcl.pack.shape import Shape
-from bfcl.records.ids import TEXT_MILESTONES
+
+LONGEST_ID: Final = 100
+"""Bytes of a pack id in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,43 +33,37 @@ class Declared:
 
 def read_manifest(document: Document) -> Declared:
     """Read every key, collecting `manifest_invalid` problems and warnings; fields at fault hold their default."""
-    noted = Shape(document, "manifest_invalid")
-    conforms("manifest", document.value, noted)
-    # The schema file has judged every field; from here on the rest of a manifest with a fault is read all the same.
-    shape = Shape(document, "")
-    root = document.value if isinstance(document.value, dict) else {}
-    warnings = _warnings(root, noted)
-    paths = _paths(root, shape)
-    languages, default_language = _languages(root, shape, noted)
-    guards = shape.mapping(root.get("surface_guards"), ("surface_guards",))
+    shape = Shape(document, "manifest_invalid")
+    root: Mapping[str, Any] = conforming("manifest", document.value, shape)
+    _refuse_strange_default(root, shape)
+    _refuse_long_id(root, shape)
     manifest = Manifest(
-        pack_id=_scalar(root, "pack_id"),
-        version=_scalar(root, "version"),
-        languages=languages,
-        default_language=default_language,
-        clock=shape.text(root.get("clock"), ("clock",)),
-        primary_keys=_primary_keys(root, shape),
-        absent_ids=_absent_ids(root, shape),
-        system_prompt=_inline_prompt(root, shape),
-        assistant_turn_templates=shape.typed_texts(
-            root.get("assistant_turn_templates"), ("assistant_turn_templates",), TEXT_MILESTONES
-        ),
-        confirmation=_confirmation(root, shape),
-        tool_names_exempt=shape.names(guards.get("tool_names_exempt"), ("surface_guards", "tool_names_exempt")),
+        pack_id=str(root.get("pack_id", "")).strip(),
+        version=str(root.get("version", "")).strip(),
+        languages=_names(root.get("languages")),
+        default_language=root.get("default_language"),
+        clock=root.get("clock"),
+        primary_keys=root.get("primary_keys") or {},
+        absent_ids={name: _absent(ids) for name, ids in (root.get("absent_ids") or {}).items()},
+        system_prompt=(root.get("system_prompt") or "").strip() or None,
+        assistant_turn_templates={
+            kind: texts or {} for kind, texts in (root.get("assistant_turn_templates") or {}).items()
+        },
+        confirmation=_confirmation(root.get("confirmation") or {}),
+        tool_names_exempt=_names((root.get("surface_guards") or {}).get("tool_names_exempt")),
         values={},
     )
-    description = shape.text(root.get("description"), ("description",), blank=True)
-    prompt_path = shape.text(root.get("system_prompt_path"), ("system_prompt_path",))
+    paths = {key: path for key, path in (root.get("paths") or {}).items() if path is not None}
     known = fields("manifest")
     extras = {key: value for key, value in root.items() if key not in known}
-    rest = {"paths": paths, "description": description, "system_prompt_path": prompt_path}
+    rest = {"paths": paths, **{key: root.get(key) for key in ("description", "system_prompt_path")}}
     return Declared(
         manifest=_with_values(manifest, {**extras, **rest}),
         paths=paths,
-        system_prompt_path=prompt_path,
-        held_out=shape.text(root.get("held_out"), ("held_out",)),
-        problems=tuple(noted.problems),
-        warnings=tuple(warnings),
+        system_prompt_path=root.get("system_prompt_path"),
+        held_out=root.get("held_out"),
+        problems=tuple(shape.problems),
+        warnings=tuple(_warnings(root, shape)),
     )
 
 
@@ -120,62 +117,33 @@ def _warnings(root: Mapping[str, Json], shape: Shape) -> list[Problem]:
     return found
 
 
-def _scalar(root: Mapping[str, Json], key: str) -> str:
-    """A text or number as text; empty where it is neither."""
-    value = root.get(key)
-    fits = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return str(value).strip() if fits else ""
-
-
-def _paths(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for key, value in shape.mapping(root.get("paths"), ("paths",)).items():
-        text = shape.text(value, ("paths", key))
-        if text is not None and key in fields("manifest", ("properties", "paths")):
-            found[key] = text
-    return found
-
-
-def _languages(root: Mapping[str, Json], shape: Shape, noted: Shape) -> tuple[tuple[str, ...], str | None]:
-    languages = shape.names(root.get("languages"), ("languages",))
-    default = shape.text(root.get("default_language"), ("default_language",))
+def _refuse_strange_default(root: Mapping[str, Any], shape: Shape) -> None:
+    """No schema can say that the default is one of the languages."""
+    languages, default = _names(root.get("languages")), root.get("default_language")
     if default is not None and languages and default not in languages:
         message = f"`default_language` is `{default}`; expected one of `languages`: {', '.join(languages)}"
-        noted.refuse(("default_language",), message, did_you_mean(default, languages) or f"add `{default}` there")
-    return languages, default
+        shape.refuse(("default_language",), message, f"add `{default}` there", suggests=closest(default, languages))
 
 
-def _primary_keys(root: Mapping[str, Json], shape: Shape) -> Mapping[str, str]:
-    found = {}
-    for name, value in shape.mapping(root.get("primary_keys"), ("primary_keys",)).items():
-        key = shape.text(value, ("primary_keys", name))
-        if key is not None:
-            found[name] = key
-    return found
+def _refuse_long_id(root: Mapping[str, Any], shape: Shape) -> None:
+    """Directories are named by it, and a schema counts characters where a file system counts bytes."""
+    pack_id = str(root.get("pack_id", "")).strip()
+    size = len(pack_id.encode("utf-8", "surrogatepass"))
+    if size > LONGEST_ID:
+        message = f"`pack_id` has {size} bytes, but directories are named by it; expected at most {LONGEST_ID}"
+        shape.refuse(("pack_id",), message, "shorten it")
 
 
-def _absent_ids(root: Mapping[str, Json], shape: Shape) -> Mapping[str, tuple[Json, ...]]:
-    found: dict[str, tuple[Json, ...]] = {}
-    for name, value in shape.mapping(root.get("absent_ids"), ("absent_ids",)).items():
-        if isinstance(value, str):  # One id may stand without its list: generation.md §3.1.
-            found[name] = (value,)
-            continue
-        ids = shape.items(value, ("absent_ids", name))
-        found[name] = tuple(one for one in ids if isinstance(one, str | int | float))
-    return found
+def _names(listed: Sequence[str | None] | None) -> tuple[str, ...]:
+    """A list's texts, without those at fault."""
+    return tuple(one for one in listed or () if one is not None)
 
 
-def _inline_prompt(root: Mapping[str, Json], shape: Shape) -> str | None:
-    text = shape.text(root.get("system_prompt"), ("system_prompt",), blank=True)
-    return (text or "").strip() or None
+def _absent(ids: Any) -> tuple[Json, ...]:
+    """The ids of one collection; one may stand without its list: generation.md §3.1."""
+    return (ids,) if isinstance(ids, str) else tuple(one for one in ids or () if one is not None)
 
 
-def _confirmation(root: Mapping[str, Json], shape: Shape) -> Confirmation:
-    block = shape.mapping(root.get("confirmation"), ("confirmation",))
-    defaults = Confirmation()
-    return Confirmation(
-        parameter=shape.text(block.get("parameter"), ("confirmation", "parameter")) or defaults.parameter,
-        status_field=shape.text(block.get("status_field"), ("confirmation", "status_field")) or defaults.status_field,
-        pending_status=shape.text(block.get("pending_status"), ("confirmation", "pending_status"))
-        or defaults.pending_status,
-    )
+def _confirmation(block: Mapping[str, Any]) -> Confirmation:
+    given = {key: block.get(key) for key in ("parameter", "status_field", "pending_status")}
+    return Confirmation(**{key: value for key, value in given.items() if value is not None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest
@@ -27,6 +27,9 @@ Role = Literal[
     "endpoint",
     "ca_bundle",
 ]
+
+CODE_ROLES: Final[tuple[Role, ...]] = ("backend", "assertions")
+"""The files that hold Python of the pack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +127,15 @@ class Pack:
     fingerprint: Digest
     entries: Mapping[str, Digest]
     """Logical path to SHA-256 of each fingerprinted file."""
+    paths: Mapping[str, Path]
+    """Logical path to where each fingerprinted file lies: names on disk need not be normalised (NFC)."""
+    code: Mapping[Role, bytes] = field(repr=False)
+    """Bytes of backend and assertions as they were read at loading; a role without a file has none."""
     documents: Mapping[Role, Document] = field(repr=False)
     """Parsed sources of the data files, for locating a value's line."""
     warnings: tuple[Problem, ...] = ()
+    displaced: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
+    """Role to logical names that another file has taken it from, whether or not there is such a file."""
     held_out: HeldOut | None = None
     """The held-out policy; None without one."""
     endpoint: Endpoint | None = None

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bfcl.canonical import Json, readable_json
-from bfcl.config.load import load_config
+from bfcl.config.load import load_config_from_here
 from bfcl.config.loaded import LoadedConfig
 from bfcl.config.model import RunConfig
 from bfcl.errors import BfclError, PackError, Problem
 from bfcl.located import parse_yaml
 from bfcl.pack.layout import shown
-from bfcl.pack.load import load_pack
+from bfcl.pack.load import load_configured
 from bfcl.pack.model import Pack
 
 OWN_CONFIG: Final = "validate.yaml"
@@ -35,10 +35,11 @@ def load_own(root: Path, *, project: Path | None = None) -> OwnPack:
     """Load the pack at `root` under its `validate.yaml`, or under defaults that suit it where it has none.
 
     `project` is the pack's parent directory where it is not given.
+    Problems name files as seen from the current directory.
     Raises: ConfigError, PackError with every problem; `pack_file_missing` where `root` holds no manifest.
     """
     loaded = own_config(root, project=project)
-    pack = load_pack(loaded.config, project=loaded.project)
+    pack = load_configured(loaded)
     if not (root / OWN_CONFIG).is_file():
         loaded = dataclasses.replace(loaded, config=wide_enough(loaded.config, pack))
     return OwnPack(loaded, pack)
@@ -54,7 +55,7 @@ def own_config(root: Path, *, project: Path | None = None) -> LoadedConfig:
     own = directory / OWN_CONFIG
     project = project or directory.parent
     if own.is_file():
-        return load_config(own, project=project, command="prepare")
+        return load_config_from_here(own, project=project, command="prepare")
     return default_config(directory, project=project)
 
 
@@ -68,7 +69,8 @@ def default_config(root: Path, *, project: Path | None = None) -> LoadedConfig:
         fix = "name the directory of a pack, or write one with `bfcl scaffold-oracle-pack`"
         raise PackError(Problem(code="pack_file_missing", path=shown(directory), message=message, fix=fix))
     data = readable_json(_defaults(directory))
-    return load_config(own, project=project, command="prepare", data=data)
+    loaded = load_config_from_here(own, project=project, command="prepare", data=data)
+    return dataclasses.replace(loaded, written=False)
 
 
 def _defaults(directory: Path) -> dict[str, Json]:

@@ -44,11 +44,6 @@ def fields(name: str, part: Pointer = ROOT) -> tuple[str, ...]:
     return tuple(part_of(name, part)["properties"])
 
 
-def vocabulary(name: str, part: Pointer) -> tuple[str, ...]:
-    """The words that the `enum` at `part` of schema `name` allows."""
-    return tuple(word for word in part_of(name, part)["enum"] if isinstance(word, str))
-
-
 def part_of(name: str, pointer: Pointer) -> Any:
     """The part of schema `name` at `pointer`, references not followed."""
     found: Any = schema(name)
@@ -123,7 +118,7 @@ class _Compiler:
         checks = {key: self.check(one) for key, one in part.get("properties", {}).items()}
         required = [(key, self._nullable(part["properties"][key])) for key in part.get("required", ())]
         others = part.get("additionalProperties", True)
-        free = tuple(key.removeprefix("^") for key in part.get("patternProperties", {}))
+        free = tuple(_prefix(key, one) for key, one in part.get("patternProperties", {}).items())
         rest = None if others is True or others is False else self.check(others)
         named = self.check(part["propertyNames"]) if "propertyNames" in part else None
         fewest = part.get("minProperties", 0)
@@ -187,6 +182,14 @@ class _Compiler:
             return kinds[kind](value)
 
         return check
+
+
+def _prefix(pattern: str, part: Mapping[str, Any]) -> str:
+    """The prefix of keys that are free: `^x-`, any value. Raises ValueError for what else may stand there."""
+    prefix = pattern.removeprefix("^")
+    if pattern != f"^{prefix}" or prefix != re.escape(prefix).replace("\\-", "-") or part.keys() - _ANNOTATIONS:
+        raise ValueError(f"pattern properties that nothing enforces: {pattern}")
+    return prefix
 
 
 def _every(checks: list[Check]) -> Check:

@@ -13,6 +13,7 @@ from bfcl.canonical import Json, canonical_text
 from bfcl.errors import did_you_mean
 from bfcl.located import canonical_word
 from bfcl.pack.json_pointer import pointer_parts, pointer_text
+from bfcl.pack.pattern_search import pattern_matches
 from bfcl.pack.schema_keywords import RULES, SchemaDefect, has_type
 
 Schema = Mapping[str, Json]
@@ -224,11 +225,19 @@ def _default_defects(schema: Json, root: Schema, at: str) -> Iterator[SchemaDefe
 @functools.lru_cache(maxsize=8)
 def _validator(root: str) -> Any:
     # Imported here because listing tasks must not pay for jsonschema.
-    from jsonschema import Draft202012Validator, validators
+    from jsonschema import Draft202012Validator, ValidationError, validators
 
     def integer(_: object, value: Json) -> bool:
         return has_type(value, "integer")
 
+    def matching(_: object, pattern: str, instance: Json, __: object) -> Iterator[ValidationError]:
+        try:
+            found = not isinstance(instance, str) or pattern_matches(pattern, instance)
+        except TimeoutError:
+            found = False
+        if not found:
+            yield ValidationError("")
+
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", integer)
-    strict: Any = validators.extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    strict: Any = validators.extend(Draft202012Validator, {"pattern": matching}, type_checker=types)  # type: ignore[no-untyped-call]
     return strict(json.loads(root))

@@ -25,7 +25,7 @@ def load_templates(document: Document, tools: Sequence[Tool], shown: str) -> tup
     """Templates in file order and every `task_templates_invalid` problem; `shown` is the path that problems name.
 
     A template at fault is left out. What a check refuses (unknown policy or tool, bad source, missing visibility flag)
-    loads. `tools` fills the default of `tools_present`.
+    loads. `tools` fills the default of `tools_present`. A file without content is the empty list.
     """
     shape = Shape(document, "task_templates_invalid", path=shown)
     if not isinstance(document.value, list):
@@ -94,6 +94,7 @@ def _declared_slot(name: str, value: Mapping[str, Any]) -> Slot:
         filter=value.get("filter"),
         visible_in_first_turn=value.get("visible_in_first_turn"),
         label=value.get("label") or {},
+        same_row_as=value.get("same_row_as"),
     )
 
 
@@ -110,7 +111,8 @@ def _paraphrase(value: Mapping[str, Any]) -> Paraphrase:
 def template_json(template: Template) -> dict[str, Json]:
     """The normalised form: every field present, defaults filled in. `template_from_json` is the inverse.
 
-    Maps whose order matters (slots, arguments) become lists, since canonical JSON sorts keys.
+    Maps whose order matters (slots, arguments) become lists, since canonical JSON sorts keys. `same_row_as` is present
+    where a slot has it only, so that templates without it keep the digest they had before there was such a field.
     """
     paraphrase = template.paraphrase
     return {
@@ -168,13 +170,14 @@ def template_from_json(value: Mapping[str, Any]) -> Template:
 
 
 def _slot(slot: Slot) -> dict[str, Json]:
-    return {
+    normal: dict[str, Json] = {
         "name": slot.name,
         "source": slot.source,
         "filter": slot.filter,
         "visible_in_first_turn": slot.visible_in_first_turn,
         "label": slot.label,
     }
+    return normal if slot.same_row_as is None else {**normal, "same_row_as": slot.same_row_as}
 
 
 def _milestone(milestone: Milestone) -> dict[str, Json]:

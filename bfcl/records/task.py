@@ -49,7 +49,7 @@ class Task:
     fixture_refs: tuple[str, ...]
     """Sorted, distinct canonical JSON `["COLL","<id>"]`."""
     slots: Mapping[str, Json]
-    """Values in force at the end."""
+    """Values in force at the end, by slot; under `<slot>.<field>` what an argument takes from a slot's row."""
     slots_initial: Mapping[str, Json]
     slot_updates: tuple[SlotDelivery, ...]
     """Delivery order."""

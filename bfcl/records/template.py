@@ -25,11 +25,17 @@ class Slot:
     filter: str | None = None
     visible_in_first_turn: bool | None = None
     label: Texts = field(default_factory=dict)
+    same_row_as: str | None = None
+    """The slot whose row this one's value is taken from, so that the two never come apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Milestone:
-    """One assistant step. `args` values are literals with placeholders or `{"from_result": {call, path}}` markers."""
+    """One assistant step.
+
+    `args` values are literals with placeholders, or one of the markers `{"from_result": {call, path}}` and
+    `{"from_fixture": {slot, field}}`.
+    """
 
     type: str
     id: str

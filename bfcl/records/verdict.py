@@ -102,6 +102,8 @@ class Finding:
     detail: str | None = None
     fix: str | None = None
     """Shown to people, not part of the report."""
+    setting: str | None = None
+    """Dotted key of the run's setting it speaks of, by which people are shown its line; not part of the report."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -117,8 +119,8 @@ class Finding:
         }
 
     def kept_json(self) -> dict[str, Json]:
-        """Everything, the fix included: `from_json` is the inverse."""
-        return {**self.to_json(), "fix": self.fix}
+        """Everything, fix and setting included: `from_json` is the inverse."""
+        return {**self.to_json(), "fix": self.fix, "setting": self.setting}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Finding:

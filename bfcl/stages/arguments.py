@@ -13,6 +13,7 @@ from typing import Any
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.pack.json_pointer import pointer_parts, pointer_text
+from bfcl.pack.pattern_search import LIMIT_S, pattern_matches
 from bfcl.pack.schema_keywords import TYPES
 from bfcl.records.verdict import SchemaFailure
 from bfcl.stages.divergence import shortened
@@ -245,6 +246,15 @@ def _strict_validator() -> Any:
             else:
                 yield from validator.descend(instance[name], allowed, path=name)
 
+    def matching(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+        if not validator.is_type(instance, "string"):
+            return
+        try:
+            if not pattern_matches(pattern, instance):
+                yield ValidationError("")
+        except TimeoutError as error:
+            yield ValidationError("", cause=error)
+
     types = Draft202012Validator.TYPE_CHECKER.redefine_many(
         {
             "array": lambda _checker, value: isinstance(value, list | tuple),
@@ -254,7 +264,13 @@ def _strict_validator() -> Any:
             "object": lambda _checker, value: isinstance(value, Mapping),
         }
     )
-    keywords = {"enum": one_of, "const": equal_to, "uniqueItems": unique, "additionalProperties": additional}
+    keywords = {
+        "enum": one_of,
+        "const": equal_to,
+        "uniqueItems": unique,
+        "additionalProperties": additional,
+        "pattern": matching,
+    }
     extend: Any = validators.extend
     return extend(Draft202012Validator, keywords, type_checker=types)
 
@@ -290,6 +306,9 @@ def _failed(error: Any) -> SchemaFailure:
         name = error.absolute_path[-1] if error.absolute_path else ""
         return _failure("unknown_argument", f"`{name}` is no argument of the schema", pointer)
     shown = shortened(error.instance)
+    if isinstance(error.cause, TimeoutError):
+        message = f"schema pattern {shortened(limit)} did not come to an end on {shown} within {LIMIT_S:g} s"
+        return _failure("invalid_schema_pattern", message, pointer)
     if keyword == "type":
         names = limit if isinstance(limit, list) else [limit]
         message = f"{shown} is {_type_of(error.instance)}; expected {' or '.join(names)}"

@@ -1,4 +1,4 @@
-"""Which values may each slot take, and what is wrong where it can take none? Rule: generation.md §3.1, pack.md §4-§5.
+"""Which values does a source offer, and what is wrong where it offers none? Rule: generation.md §3.1, pack.md §4-§5.
 
 Check 2 and expansion ask the same functions, so what was checked is what binds.
 """
@@ -18,15 +18,12 @@ from bfcl.pack.held_out import fixture_ref, reserved_refs
 from bfcl.pack.json_pointer import pointer_parts
 from bfcl.pack.model import Manifest, Pack
 from bfcl.pack.slots import SlotSource, parse_source
-from bfcl.records.template import Slot, SlotUpdate, Template
 from bfcl.records.tool import Tool
 from bfcl.stages.candidates import Candidates
 from bfcl.stages.pool import LastPool
+from bfcl.stages.row_links import Draw
 
 Rows: TypeAlias = Sequence[Mapping[str, Json]]
-
-RESERVED_NAME = "slot_name"
-"""Surfaces use `{slot_name}` for the label of the asked slot."""
 
 STARVED: Final = "held_out_binding_starved"
 _SHOWN_CAUSES: Final = 20
@@ -61,20 +58,24 @@ class Sources:
         self._fixtures = fixtures
         self._manifest = manifest
         self._reserved = reserved
-        self._resolved: dict[tuple[str, str | None], Resolved] = {}
+        self._resolved: dict[Draw, Resolved] = {}
         self._keyed: dict[str, tuple[list[str], tuple[Problem, ...]]] = {}
         self.last_pool = LastPool()
         """What expansion built last from these sources."""
 
-    def resolve(self, source: str, filter_text: str | None) -> Resolved:
-        """The candidates of a source under a filter, and every problem that keeps it from offering any."""
-        key = (source, filter_text)
+    def resolve(self, source: str, filter_text: str | None, fields: tuple[str, ...] = ()) -> Resolved:
+        """The candidates of a source under a filter, and every problem that keeps it from offering any.
+
+        `fields` are other fields that a row has to offer too: the candidates' `linked` values. Of fixtures only.
+        """
+        key = Draw(source, filter_text, fields)
         found = self._resolved.get(key)
         if found is None:
-            found = self._resolved[key] = self._resolve(source, filter_text)
+            found = self._resolved[key] = self._resolve(key)
         return found
 
-    def _resolve(self, source: str, filter_text: str | None) -> Resolved:
+    def _resolve(self, draw: Draw) -> Resolved:
+        source, filter_text, fields = draw
         problems: list[Problem] = []
         try:
             parsed = parse_source(source)
@@ -85,7 +86,7 @@ class Sources:
             problems.append(_bare("filter_on_non_fixture_source", message, "remove the filter"))
         match parsed.kind:
             case "fixture":
-                resolved = self._fixture(parsed, filter_text)
+                resolved = self._fixture(parsed, filter_text, fields)
             case "enum":
                 resolved = self._enum(parsed)
             case "absent":
@@ -96,18 +97,15 @@ class Sources:
                 resolved = Resolved(Candidates(parsed.values), ())
         return resolved._replace(problems=(*problems, *resolved.problems))
 
-    def _fixture(self, source: SlotSource, filter_text: str | None) -> Resolved:
+    def _fixture(self, source: SlotSource, filter_text: str | None, fields: tuple[str, ...]) -> Resolved:
         collection, field = source.collection or "", source.field or ""
+        wanted = dict.fromkeys((field, *fields))
         rows = collection_rows(self._fixtures, collection)
         if rows is None:
             known = [name for name in self._fixtures if collection_rows(self._fixtures, name) is not None]
             message = f"draws from collection `{collection}`, which fixtures.json does not have as a list of rows"
             return _refused(_bare("unknown_collection", message, did_you_mean(collection, known)))
-        problems = []
-        if rows and not any(field in row for row in rows):
-            fields = {name for row in rows for name in row}
-            message = f"draws field `{field}`, which no row of `{collection}` has"
-            problems.append(_bare("unknown_field", message, did_you_mean(field, fields)))
+        problems = [_unknown_field(collection, rows, name) for name in wanted if rows and not _offered(rows, name)]
         ids, key_problems = self._ids(collection, rows)
         problems += key_problems
         kept = list(range(len(rows)))
@@ -119,20 +117,25 @@ class Sources:
             kept = [index for index in kept if matches(rows[index])]
         if problems:
             return _refused(*problems)
-        kept = [index for index in kept if rows[index].get(field) is not None]
-        nested = [index for index in kept if not _is_scalar(rows[index][field])]
+        kept = [index for index in kept if all(rows[index].get(name) is not None for name in wanted)]
+        nested = [(index, name) for index in kept for name in wanted if not _is_scalar(rows[index][name])]
         if nested:
-            message = f"field `{field}` of row {nested[0]} of `{collection}` is no text, number or boolean"
+            message = f"field `{nested[0][1]}` of row {nested[0][0]} of `{collection}` is no text, number or boolean"
             return _refused(_bare("slot_value_not_scalar", message, "draw another field, or flatten this one"))
+        offer = _offer(wanted, filter_text)
         if not kept:
-            under = f" under filter `{filter_text}`" if filter_text is not None else ""
-            message = f"no row of `{collection}` offers a value of `{field}`{under}; expected at least one"
-            return _refused(_bare("filter_matches_zero", message))
+            return _refused(
+                _bare(
+                    "filter_matches_zero", f"no row of `{collection}` offers a value of {offer}; expected at least one"
+                )
+            )
         free = [index for index in kept if ids[index] not in self._reserved]
         blocked = tuple(ids[index] for index in kept if ids[index] in self._reserved)
         if not free:
-            return _all_reserved(source, filter_text, blocked)
-        return Resolved(Candidates([rows[index][field] for index in free], [ids[index] for index in free]), (), blocked)
+            return _all_reserved(collection, offer, blocked)
+        columns = {name: [rows[index][name] for index in free] for name in wanted}
+        linked = {name: columns[name] for name in fields}
+        return Resolved(Candidates(columns[field], [ids[index] for index in free], linked), (), blocked)
 
     def _ids(self, collection: str, rows: Rows) -> tuple[list[str], tuple[Problem, ...]]:
         """Each row's fixture reference, or why the rows have no primary key."""
@@ -230,40 +233,6 @@ def _parts(root: Json, schema: Json, depth: int) -> Iterator[Mapping[str, Json]]
             yield from _parts(root, member, depth + 1)
 
 
-# --- a template's slots and corrections -----------------------------------------------------------------------------
-
-
-def slot_problems(template: Template, sources: Sources) -> list[Problem]:
-    """Everything that keeps a template's slots and corrections from binding: the part check 2 reports.
-
-    Fields are dotted paths inside the template: `slots.<name>.source`, `user_simulator_turns.<i>.slot_updates.<name>`.
-    """
-    problems: list[Problem] = []
-    for name, slot in template.slots.items():
-        problems += _one_slot_problems(template, name, slot, sources)
-    invalid = list(_declaration_problems(template))
-    for entry, turn in enumerate(template.user_simulator_turns):
-        for update in turn.slot_updates:
-            field = f"user_simulator_turns.{entry}.slot_updates.{update.slot}"
-            problems += _placed(template, field, f"correction of slot `{update.slot}`", update, sources)
-    problems += invalid
-    if not problems and has_corrections(template) and not _can_change(template, sources):
-        blocked = sorted({ref for drawn in drawn_sources(template) for ref in sources.resolve(*drawn).blocked})
-        reserved = f" (reserved: {causes(f'fixture:{ref}' for ref in blocked)})" if blocked else ""
-        message = f"every correction repeats the value in force{reserved}; expected one that differs"
-        problems.append(_invalid(template, "user_simulator_turns", message))
-    return problems
-
-
-def drawn_sources(template: Template) -> Iterator[tuple[str, str | None]]:
-    """Source and filter of every slot, then of every correction."""
-    for slot in template.slots.values():
-        yield slot.source, slot.filter
-    for turn in template.user_simulator_turns:
-        for update in turn.slot_updates:
-            yield update.source, update.filter
-
-
 def causes(found: Iterable[str]) -> str:
     """`template:...` and `fixture:...` as messages list them; a long list is cut."""
     waiting = iter(found)
@@ -272,97 +241,32 @@ def causes(found: Iterable[str]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def has_corrections(template: Template) -> bool:
-    """Does any simulator turn change a slot."""
-    return any(turn.slot_updates for turn in template.user_simulator_turns)
-
-
-def _one_slot_problems(template: Template, name: str, slot: Slot, sources: Sources) -> Iterator[Problem]:
-    if name == RESERVED_NAME:
-        message = "`slot_name` stands for the label of the asked slot in texts; expected another name"
-        yield _at(template, f"slots.{name}", _bare("reserved_slot_name", message, "rename the slot"))
-    if slot.visible_in_first_turn is None:
-        message = f"slot `{name}` does not say whether its value occurs in the first user turn"
-        fix = "add `visible_in_first_turn: true` or `false`"
-        yield _at(template, f"slots.{name}", _bare("slot_missing_visibility_flag", message, fix))
-    yield from _placed(template, f"slots.{name}", f"slot `{name}`", slot, sources)
-
-
-def _placed(template: Template, field: str, what: str, drawn: Slot | SlotUpdate, sources: Sources) -> Iterator[Problem]:
-    for problem in sources.resolve(drawn.source, drawn.filter).problems:
-        key = "filter" if "filter" in problem.code and drawn.filter is not None else "source"
-        told = dataclasses.replace(problem, message=f"{what}: {problem.message}")
-        yield _at(template, f"{field}.{key}", told)
-
-
-def _declaration_problems(template: Template) -> Iterator[Problem]:
-    """Breaches of the correction rules that need no candidates. Rule: pack.md §5.6."""
-    corrects = has_corrections(template)
-    if template.turn_policy == "correction" and not corrects:
-        message = "policy `correction`, but no simulator turn has `slot_updates`; expected at least one"
-        yield _invalid(template, "user_simulator_turns", message)
-    for entry, turn in enumerate(template.user_simulator_turns):
-        aliases: set[str] = set()
-        for update in turn.slot_updates:
-            field = f"user_simulator_turns.{entry}.slot_updates.{update.slot}"
-            if template.turn_policy != "correction":
-                message = f"corrects slot `{update.slot}` under policy `{template.turn_policy}`; expected `correction`"
-                yield _invalid(template, field, message)
-            yield from _target_problems(template, field, update)
-            if update.bind_as is not None:
-                if update.bind_as in {*template.slots, *aliases, RESERVED_NAME}:
-                    message = f"alias `{update.bind_as}` is taken or reserved; expected a name of its own"
-                    yield _invalid(template, f"{field}.bind_as", message)
-                aliases.add(update.bind_as)
-
-
-def _target_problems(template: Template, field: str, update: SlotUpdate) -> Iterator[Problem]:
-    slot = template.slots.get(update.slot)
-    if slot is None:
-        message = f"corrects `{update.slot}`, which is no slot of the template"
-        yield _invalid(template, field, message, did_you_mean(update.slot, template.slots))
-        return
-    if slot.visible_in_first_turn is False:
-        message = f"corrects slot `{update.slot}`, which the first turn withholds; expected a visible slot"
-        yield _invalid(template, field, message)
-    was, now = _kind(slot.source), _kind(update.source)
-    if was is not None and now is not None and was != now:
-        message = f"replaces slot `{update.slot}` of kind `{was}` by one of kind `{now}`; expected the same kind"
-        yield _invalid(template, f"{field}.source", message)
-
-
-def _kind(source: str) -> str | None:
-    try:
-        return parse_source(source).kind
-    except BfclError:
-        return None  # told by the source's own problem
-
-
-def _can_change(template: Template, sources: Sources) -> bool:
-    """Does any corrected slot have two different values among its own and its replacements'."""
-    offered: dict[str, list[Candidates]] = {}
-    for turn in template.user_simulator_turns:
-        for update in turn.slot_updates:
-            slot = template.slots[update.slot]
-            offered.setdefault(update.slot, [sources.resolve(slot.source, slot.filter).candidates])
-            offered[update.slot].append(sources.resolve(update.source, update.filter).candidates)
-    return any(
-        any(each.distinct > 1 for each in several) or len({each.text(0) for each in several}) > 1
-        for several in offered.values()
-    )
-
-
 def _reference(collection: str, value: Json) -> str:
     if not isinstance(value, str | int):
         raise AssertionError("a primary key that is neither text nor integer")
     return fixture_ref(collection, value)
 
 
-def _all_reserved(source: SlotSource, filter_text: str | None, blocked: tuple[str, ...]) -> Resolved:
+def _offered(rows: Rows, field: str) -> bool:
+    return any(field in row for row in rows)
+
+
+def _unknown_field(collection: str, rows: Rows, field: str) -> Problem:
+    message = f"draws field `{field}`, which no row of `{collection}` has"
+    return _bare("unknown_field", message, did_you_mean(field, {name for row in rows for name in row}))
+
+
+def _offer(fields: Iterable[str], filter_text: str | None) -> str:
+    """What a row is looked at for, in words."""
+    *others, last = [f"`{field}`" for field in fields]
     under = f" under filter `{filter_text}`" if filter_text is not None else ""
+    return (f"{', '.join(others)} and {last} together" if others else last) + under
+
+
+def _all_reserved(collection: str, offer: str, blocked: tuple[str, ...]) -> Resolved:
     listed = causes(f"fixture:{ref}" for ref in blocked)
-    message = f"every row of `{source.collection}` that offers `{source.field}`{under} is reserved: {listed}"
-    fix = f"release one of them, or add a row to `{source.collection}` that matches"
+    message = f"every row of `{collection}` that offers {offer} is reserved: {listed}"
+    fix = f"release one of them, or add a row to `{collection}` that matches"
     return Resolved(_NOTHING, (_bare(STARVED, message, fix),), blocked)
 
 
@@ -382,11 +286,3 @@ def _bare(code: str, message: str, fix: str | None = None) -> Problem:
 
 def _refused(*problems: Problem) -> Resolved:
     return Resolved(_NOTHING, problems)
-
-
-def _at(template: Template, field: str, problem: Problem) -> Problem:
-    return dataclasses.replace(problem, subject=template.template_id, field=field, path=None, line=None, column=None)
-
-
-def _invalid(template: Template, field: str, message: str, fix: str | None = None) -> Problem:
-    return _at(template, field, _bare("slot_correction_declaration_invalid", message, fix))

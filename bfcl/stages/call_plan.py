@@ -16,6 +16,8 @@ from bfcl.records.plan import Outline
 from bfcl.records.template import Milestone, Template
 from bfcl.records.tool import Tool
 from bfcl.stages.arguments import required_parameters
+from bfcl.stages.row_links import MARKER as ROW_MARKER
+from bfcl.stages.row_links import has_key, is_marker, read_marker, row_links
 
 MARKER = "from_result"
 BINDING_FAILED = "dependent_call_binding_failed"
@@ -26,7 +28,10 @@ _NEGATIVE = re.compile(r"-[0-9]+\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """Where one argument comes from. `value` is the literal; `slot` the slot whose value is taken as it is."""
+    """Where one argument comes from.
+
+    `value` is the literal; `slot` the name whose bound value is taken as it is: a slot's, or that of a row's field.
+    """
 
     name: str
     kind: Literal["constant", "slot", "filled", "result"]
@@ -60,7 +65,7 @@ def blueprint(template: Template, outline: Outline, tools: Mapping[str, Tool]) -
     """The calls in conversation order. An argument that has a problem is left out of its call.
 
     Problem codes: `unbound_argument`, `unbound_placeholder`, `dependent_call_binding_failed`,
-    `superseded_slot_value_in_trace`.
+    `superseded_slot_value_in_trace`. What is wrong with a `from_fixture` is among the problems of the slots.
     """
     reader = _Reader(template, outline)
     calls: list[CallPlan] = []
@@ -98,9 +103,14 @@ def blueprint(template: Template, outline: Outline, tools: Mapping[str, Tool]) -
 
 
 def superseded(template: Template, outline: Outline, calls: Sequence[CallPlan]) -> list[tuple[int, str]]:
-    """(call number, slot) of every call that reads a slot which a later turn corrects; values do not matter."""
+    """(call number, name) of every call that reads a value which a later turn corrects; values do not matter."""
+    links = row_links(template)
     deliveries = [
-        {update.slot for update in template.user_simulator_turns[step.entry].slot_updates}
+        {
+            name
+            for update in template.user_simulator_turns[step.entry].slot_updates
+            for name in links.moved_by(update.slot)
+        }
         for step in outline.steps
         if step.update_index is not None and step.entry is not None
     ]
@@ -128,6 +138,7 @@ class _Reader:
     def __init__(self, template: Template, outline: Outline) -> None:
         self.problems: list[Problem] = []
         self._template = template
+        self._taken = {one.name for each in row_links(template).linked.values() for one in each}
         self._places: dict[str, tuple[int, int]] = {}
         """Milestone id to (call number, published group) of every call."""
         for step in outline.steps:
@@ -154,7 +165,13 @@ class _Reader:
         if isinstance(value, Mapping) and MARKER in value:
             source = self._marker(value, field, group)
             return None if source is None else Argument(name=name, kind="result", source=source)
-        if _has_marker(value):
+        if is_marker(value):
+            marker = read_marker(value)
+            bound = marker is not None and marker.name in self._taken
+            return Argument(name=name, kind="slot", slot=marker.name) if marker is not None and bound else None
+        if has_key(value, ROW_MARKER):
+            return None
+        if has_key(value, MARKER):
             move_up = "move it up, so that it is the whole argument"
             self._refuse(BINDING_FAILED, field, "`from_result` stands below the top level of `args`", move_up)
             return None
@@ -203,12 +220,6 @@ class _Reader:
     def _refuse(self, code: str, field: str, message: str, fix: str) -> None:
         text = f"{field}: {message}"
         self.problems.append(template_problem(self._template.template_id, code, text, field=field, fix=fix))
-
-
-def _has_marker(value: Json) -> bool:
-    if isinstance(value, Mapping):
-        return MARKER in value or any(_has_marker(member) for member in value.values())
-    return isinstance(value, list | tuple) and any(_has_marker(element) for element in value)
 
 
 def _path(path: Json) -> tuple[str | int, ...] | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from bfcl.canonical import Json, canonical_text
@@ -17,6 +17,8 @@ class Candidates:
     values: Sequence[Json]
     refs: Sequence[str] | None = None
     """Fixture references beside the values: canonical JSON `["COLL","<id>"]`."""
+    linked: Mapping[str, Sequence[Json]] = field(default_factory=dict)
+    """Other fields of the same rows, by name, beside the values."""
 
     def __len__(self) -> int:
         return len(self.values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 from bfcl.canonical import Json
 from bfcl.oracle.protocol import Breakdown, Episode, EpisodeResult, Oracle, PlannedCall, Replayed
@@ -15,8 +17,23 @@ from bfcl.stages.divergence import first_difference
 NONDETERMINISTIC = "nondeterministic_replay"
 FAILED = "executable_replay_failed"
 ASSERTION_FAILED = "assertion_failed"
+ASSERTION_BROKEN = "assertion_infrastructure_error"
+"""Code of an assertion that did neither pass, fail nor decline."""
 
 _SUSPECTS_SHOWN = 5
+
+
+class Fault(NamedTuple):
+    """Why a task is not valid: the reason of its row, what is to be said, and the code of what broke, if that did."""
+
+    reason: str
+    message: str
+    code: str | None = None
+
+    @property
+    def detail(self) -> str:
+        """The code and the message, as the row keeps them."""
+        return self.message if self.code is None else f"{self.code}: {self.message}"
 
 
 def task_view(task: Task, language: str) -> dict[str, Json]:
@@ -96,8 +113,9 @@ def judge(
         return _verdict(task, schema.reject_reason or "expected_trace_schema_mismatch", codes or None)
     if replayed is None:
         raise ValueError(f"{task.task_id}: a valid trace was not replayed")
-    reason, detail = _judged(task, trace, replayed, suspects)
-    results = tuple(_agreed_results(trace, replayed))
+    fault = replay_fault(task, trace, replayed, suspects)
+    reason, detail = (None, None) if fault is None else (fault.reason, fault.detail)
+    results = agreed_results(trace, replayed)
     assertions = tuple(_agreed(replayed.a.assertions, replayed.b.assertions))
     return _verdict(task, reason, detail, results, assertions)
 
@@ -120,14 +138,14 @@ def _verdict(
     )
 
 
-def _judged(task: Task, trace: Trace, replayed: Replayed, suspects: Sequence[str]) -> tuple[str | None, str | None]:
-    """(reason, detail) of the first that applies: worlds differ, an episode broke, an assertion did not pass."""
+def replay_fault(task: Task, trace: Trace, replayed: Replayed, suspects: Sequence[str]) -> Fault | None:
+    """The first that applies: worlds differ, an episode broke, an assertion did not pass."""
     differs = _divergence(replayed)
     if differs is not None:
-        return NONDETERMINISTIC, differs + _told(suspects)
+        return Fault(NONDETERMINISTIC, differs + _told(suspects))
     broken = _breakdown(trace, replayed)
     if broken is not None:
-        return FAILED, broken + (_told(suspects) if _unlike(replayed) else "")
+        return broken._replace(message=broken.message + (_told(suspects) if _unlike(replayed) else ""))
     return _assertions(task, replayed.a)
 
 
@@ -176,63 +194,65 @@ def _agreed(left: Sequence[AssertionOutcome], right: Sequence[AssertionOutcome])
     return (one for one, other in zip(left, right, strict=False) if one == other)
 
 
-def _agreed_results(trace: Trace, replayed: Replayed) -> Iterator[ToolResult]:
+def agreed_results(trace: Trace, replayed: Replayed) -> tuple[ToolResult, ...]:
     """Results up to the first on which the worlds differ: what a row keeps must not depend on the hour."""
-    for call, left, right in zip(trace.calls, replayed.a.results, replayed.b.results, strict=False):
-        if left != right:
-            return
-        yield ToolResult(
+    pairs = zip(trace.calls, replayed.a.results, replayed.b.results, strict=False)
+    agreed = takewhile(lambda each: each[1] == each[2], pairs)
+    return tuple(
+        ToolResult(
             turn_index=call.turn_index,
             call_group=call.call_group,
             position_in_group=call.position_in_group,
             tool=call.function_name,
             arguments=call.arguments,
-            result=json.loads(left),
+            result=json.loads(text),
         )
+        for call, text, _ in agreed
+    )
 
 
 # --- breakdowns and assertions ------------------------------------------------------------------------------------
 
 
-def _breakdown(trace: Trace, replayed: Replayed) -> str | None:
+def _breakdown(trace: Trace, replayed: Replayed) -> Fault | None:
     """Why an episode is not whole, and in which world if in one only."""
     a, b = replayed.a.breakdown, replayed.b.breakdown
     if a is not None:
-        return _breakdown_text(trace, a) + (" (in world A only)" if b is None else "")
+        return _of_breakdown(trace, a, " (in world A only)" if b is None else "")
     if b is not None:
-        return _breakdown_text(trace, b) + " (in world B only)"
+        return _of_breakdown(trace, b, " (in world B only)")
     for world, result in zip("AB", replayed, strict=True):
         if len(result.results) != len(trace.calls):
-            return f"world {world} answered {len(result.results)} of {len(trace.calls)} calls"
+            return Fault(FAILED, f"world {world} answered {len(result.results)} of {len(trace.calls)} calls")
         if not result.states:
-            return f"world {world} read no state"
+            return Fault(FAILED, f"world {world} read no state")
     return None
 
 
-def _breakdown_text(trace: Trace, broken: Breakdown) -> str:
+def _of_breakdown(trace: Trace, broken: Breakdown, which: str) -> Fault:
     place: str = broken.phase
     if broken.call_index is not None and broken.call_index < len(trace.calls):
         place = f"call {broken.call_index} {trace.calls[broken.call_index].function_name}"
     at = "" if broken.where is None else f" at {broken.where}"
-    return f"{broken.code}: {broken.message} ({place}{at})"
+    return Fault(FAILED, f"{broken.message} ({place}{at}){which}", broken.code)
 
 
-def _assertions(task: Task, result: EpisodeResult) -> tuple[str | None, str | None]:
-    """(reason, detail): a broken assertion is an infrastructure failure, one that does not apply is no pass."""
+def _assertions(task: Task, result: EpisodeResult) -> Fault | None:
+    """A broken assertion is an infrastructure failure, one that does not apply is no pass."""
     outcomes = {outcome.name: outcome for outcome in result.assertions}
     broken = [
-        f"assertion_infrastructure_error: {name}: {_said(outcomes.get(name), 'gave no outcome')}"
+        f"{name}: {_said(outcomes.get(name), 'gave no outcome')}"
         for name in task.success_assertions
         if name not in outcomes or outcomes[name].status == "error"
     ]
     if broken:
-        return FAILED, "; ".join(broken)
+        return Fault(FAILED, f"; {ASSERTION_BROKEN}: ".join(broken), ASSERTION_BROKEN)
     failed = [outcome for outcome in result.assertions if not outcome.passed]
     if not failed:
-        return None, None
+        return None
     # A refusal says more than an assertion that did not apply.
     failed.sort(key=lambda outcome: outcome.status != "failed")
-    return ASSERTION_FAILED, "; ".join(_failed(outcome) for outcome in failed)
+    return Fault(ASSERTION_FAILED, "; ".join(_failed(outcome) for outcome in failed))
 
 
 def _failed(outcome: AssertionOutcome) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,9 +14,11 @@ from bfcl.pack.model import HeldOut, Manifest
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.template import Template
-from bfcl.stages.bindings import Sources, has_corrections, slot_problems
+from bfcl.stages.bindings import Sources
 from bfcl.stages.held_out_bindings import bindable_templates, emptied_categories, short_categories
 from bfcl.stages.pool import Key, Pool
+from bfcl.stages.row_links import row_links
+from bfcl.stages.slot_problems import has_corrections, slot_problems
 from bfcl.stages.state_machine import delivery_order
 
 
@@ -63,24 +64,32 @@ def select(
     `held_out_binding_starved`. Rule: generation.md §3.1.
     """
     free = bindable_templates(templates, held_out)
-    problems: list[Problem] = []
-    sizes: dict[TemplateId, int] = {}
-    for template in free:
-        try:
-            sizes[template.template_id] = pool_size(template, sources, settings)
-        except StageError as error:
-            problems += error.problems
+    sizes, problems = pool_sizes(free, sources, settings)
     order = allocate([one for one in free if one.template_id in sizes], sizes, settings.limit)
     if held_out is not None:
-        category_of = {template.template_id: template.category for template in free}
-        bound = Counter(category_of[template_id] for template_id, _ in order)
-        # A category with a template at fault is short for that reason, which is told already.
-        for template_id in category_of.keys() - sizes.keys():
-            bound.pop(category_of[template_id], None)
+        bound = bound_tasks(free, sizes, settings.limit)
         problems += emptied_categories(templates, held_out)
         problems += short_categories(templates, held_out, sources, bound, tasks_per_category)
     raise_all(StageError, problems)
     return Selection(free, order)
+
+
+class PoolSizes(NamedTuple):
+    """How many instances templates offer, as far as they bind, and what is wrong with the others."""
+
+    sizes: dict[TemplateId, int]
+    problems: list[Problem]
+
+
+def pool_sizes(templates: Sequence[Template], sources: Sources, settings: ExpandSettings) -> PoolSizes:
+    """The pool size of each template that binds, and every problem of the others."""
+    found = PoolSizes({}, [])
+    for template in templates:
+        try:
+            found.sizes[template.template_id] = pool_size(template, sources, settings)
+        except StageError as error:
+            found.problems.extend(error.problems)
+    return found
 
 
 def pool_size(template: Template, sources: Sources, settings: ExpandSettings) -> int:
@@ -100,6 +109,18 @@ def expand_template(template: Template, sources: Sources, settings: ExpandSettin
     tasks = [_task(template, settings, _bound(pool.keys, pool[position])) for position in take]
     raise_all(StageError, duplicate_problems(tasks))
     return tasks
+
+
+def bound_tasks(templates: Sequence[Template], sizes: Mapping[TemplateId, int], limit: int) -> dict[str, int]:
+    """How many tasks each category binds within `limit`. `templates` may be bound.
+
+    A category with a template that `sizes` lacks is left out: it is short for that reason, which is told already.
+    """
+    found: dict[str, int] = {}
+    for template in templates:
+        found[template.category] = found.get(template.category, 0) + sizes.get(template.template_id, 0)
+    faulty = {template.category for template in templates if template.template_id not in sizes}
+    return {category: min(count, limit) for category, count in found.items() if category not in faulty}
 
 
 def duplicate_problems(tasks: Iterable[Task]) -> list[Problem]:
@@ -193,19 +214,27 @@ def _built(template: Template, sources: Sources, settings: ExpandSettings) -> Po
 
 
 def _keys(template: Template, sources: Sources) -> list[Key]:
-    """Slots by name, then corrections in delivery order, those of one entry by slot name."""
+    """Slots by name, then corrections in delivery order, those of one entry by slot name.
+
+    A slot that takes its row from another has no key of its own: it comes with the candidates of that one.
+    """
+    links = row_links(template)
     keys: list[Key] = []
     in_force: dict[str, int] = {}
     for name in sorted(template.slots):
         slot = template.slots[name]
+        if slot.same_row_as is not None:
+            continue
         in_force[name] = len(keys)
-        keys.append(Key(name, sources.resolve(slot.source, slot.filter).candidates))
+        keys.append(Key(name, sources.resolve(*links.draw(name, slot)).candidates, linked=links.of(name)))
     if not has_corrections(template):
         return keys
     for entry in delivery_order(template):
         for update in sorted(template.user_simulator_turns[entry].slot_updates, key=lambda each: each.slot):
-            candidates = sources.resolve(update.source, update.filter).candidates
-            key = Key(update.slot, candidates, entry, update.bind_as, in_force[update.slot])
+            candidates = sources.resolve(*links.draw(update.slot, update)).candidates
+            key = Key(
+                update.slot, candidates, entry, update.bind_as, in_force[update.slot], linked=links.of(update.slot)
+            )
             in_force[update.slot] = len(keys)
             keys.append(key)
     return keys
@@ -229,15 +258,17 @@ def _bound(keys: Sequence[Key], chosen: Sequence[int]) -> _Bound:
     values: dict[int, dict[str, Json]] = {}
     aliases: dict[int, dict[str, Json]] = {}
     references: set[str] = set()
-    for (slot, candidates, entry, alias, _), index in zip(keys, chosen, strict=True):
+    for (slot, candidates, entry, alias, _, linked), index in zip(keys, chosen, strict=True):
         value = candidates.values[index]
         if candidates.refs is not None:
             references.add(candidates.refs[index])
+        row = {slot: value, **{one.name: candidates.linked[one.field][index] for one in linked}}
         if entry is None:
-            initial[slot] = bindings[slot] = value
+            initial.update(row)
+            bindings.update(row)
             continue
-        bindings[f"{slot}@correction{entry}"] = value
-        values.setdefault(entry, {})[slot] = value
+        bindings.update((f"{name}@correction{entry}", new) for name, new in row.items())
+        values.setdefault(entry, {}).update(row)
         named = aliases.setdefault(entry, {})
         if alias is not None:
             named[alias] = value

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bfcl.canonical import Json
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.oracle.protocol import Episode, EpisodeResult, Oracle, PlannedCall
-from bfcl.oracle.result_path import Miss, pick
+from bfcl.oracle.result_path import pick
 from bfcl.pack.placeholders import fill_json
 from bfcl.records.ids import TemplateId
 from bfcl.records.plan import Outline
@@ -18,6 +18,14 @@ from bfcl.records.template import Template
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
 from bfcl.stages.call_plan import BINDING_FAILED, Argument, CallPlan, blueprint, superseded, template_problem
+from bfcl.stages.unresolved import Unresolved
+
+
+class Derived(NamedTuple):
+    """A task's trace and, where it is not derived, the argument that no earlier answer fills."""
+
+    trace: Trace
+    unresolved: Unresolved | None
 
 
 def derive_chunk(
@@ -29,13 +37,30 @@ def derive_chunk(
     not resolve keeps an underived trace with its reason; losing all of them is no fault yet (ask `starved` of the
     whole). Raises StageError for faults of the template; OracleError if no episode can run at all.
     """
+    return [one.trace for one in derive(template, outline, tasks, tools, oracle)]
+
+
+def derive(
+    template: Template, outline: Outline, tasks: Sequence[Task], tools: Mapping[str, Tool], oracle: Oracle | None
+) -> list[Derived]:
+    """What `derive_chunk` gives, each trace with what kept it from being derived."""
     calls, problems = blueprint(template, outline, tools)
     raise_all(StageError, problems)
-    if any(argument.kind == "result" for call in calls for argument in call.arguments):
+    if _dependent(calls):
         if oracle is None:
             raise ValueError(f"{template.template_id}: a dependent call needs an oracle")
         return _derive_dependent(calls, tasks, oracle)
-    return [_trace(task, _calls(calls, _bound(calls, task))) for task in tasks]
+    return [Derived(_trace(task, _calls(calls, _bound(calls, task))), None) for task in tasks]
+
+
+def plans_dependent_call(template: Template, outline: Outline, tools: Mapping[str, Tool]) -> bool:
+    """Whether `derive_chunk` would ask the oracle: an argument is an earlier answer's, and nothing else is at fault."""
+    calls, problems = blueprint(template, outline, tools)
+    return not problems and _dependent(calls)
+
+
+def _dependent(calls: Sequence[CallPlan]) -> bool:
+    return any(argument.kind == "result" for call in calls for argument in call.arguments)
 
 
 def starved(template_id: TemplateId, traces: Sequence[Trace]) -> list[Problem]:
@@ -102,52 +127,44 @@ def _calls(calls: Sequence[CallPlan], arguments: Sequence[Mapping[str, Json]]) -
 # --- dependent arguments ------------------------------------------------------------------------------------------
 
 
-def _derive_dependent(calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle) -> list[Trace]:
+def _derive_dependent(calls: Sequence[CallPlan], tasks: Sequence[Task], oracle: Oracle) -> list[Derived]:
     sources = [one.source for call in calls for one in call.arguments if one.source is not None]
     # Nothing is learnt from calls behind the last one that another needs.
     needed = calls[: 1 + max(source.call for source in sources)]
     bound = [_bound(calls, task) for task in tasks]
     episodes = [_episode(task, needed, arguments) for task, arguments in zip(tasks, bound, strict=True)]
-    traces: list[Trace] = []
+    derived: list[Derived] = []
     for task, arguments, result in zip(tasks, bound, oracle.run(episodes), strict=True):
-        missed = _fill_results(calls, arguments, result)
-        if missed is None:
-            traces.append(_trace(task, _calls(calls, arguments)))
-            continue
+        unresolved = _fill_results(calls, arguments, result)
         # A name applied to a list drops this task as any other miss does: another result may have another shape.
-        traces.append(_dropped(task, missed, result))
-    return traces
-
-
-class _Missed(NamedTuple):
-    """The first dependent argument of a task that no result fills."""
-
-    miss: Miss
-    tool: str
-    parameter: str
+        trace = _trace(task, _calls(calls, arguments)) if unresolved is None else _dropped(task, unresolved)
+        derived.append(Derived(trace, unresolved))
+    return derived
 
 
 def _fill_results(
     calls: Sequence[CallPlan], arguments: Sequence[dict[str, Json]], result: EpisodeResult
-) -> _Missed | None:
+) -> Unresolved | None:
     """Put the values of earlier results into `arguments`; the first that has none ends it."""
     answers = [json.loads(text) for text in result.results]
-    for call, filled in zip(calls, arguments, strict=True):
+    for number, (call, filled) in enumerate(zip(calls, arguments, strict=True)):
         for one in call.arguments:
             if one.source is None:
                 continue
             picked = pick(answers, one.source.call, one.source.path)
             if picked.miss is not None:
-                return _Missed(picked.miss, call.tool, one.name)
+                answer = answers[one.source.call] if one.source.call < len(answers) else None
+                broken = result.breakdown if picked.miss == "call_did_not_finish" else None
+                return Unresolved(number, one.name, one.source, picked.miss, answer, broken)
             filled[one.name] = picked.value
     return None
 
 
-def _dropped(task: Task, missed: _Missed, result: EpisodeResult) -> Trace:
-    reason = f"{BINDING_FAILED}: {missed.miss}"
-    if missed.miss == "call_did_not_finish" and result.breakdown is not None:
+def _dropped(task: Task, unresolved: Unresolved) -> Trace:
+    reason = f"{BINDING_FAILED}: {unresolved.miss}"
+    if unresolved.breakdown is not None:
         # The oracle broke before the result was there: the same reason its replay would give.
-        reason = f"executable_replay_failed: {result.breakdown.code}"
+        reason = f"executable_replay_failed: {unresolved.breakdown.code}"
     return Trace(
         task_id=task.task_id,
         template_id=task.template_id,

@@ -11,18 +11,20 @@ from bfcl.pack.held_out import CONTRACT_VERSION, policy_summary
 from bfcl.pack.model import HeldOut
 from bfcl.records.template import Template
 from bfcl.stages import stage_named
-from bfcl.stages.bindings import STARVED, Sources, causes, drawn_sources
+from bfcl.stages.bindings import STARVED, Sources, causes
+from bfcl.stages.row_links import draws
 
 (BINDINGS_FILE,) = stage_named("expand").under_policy
 
 _FIX: Final = "add rows or templates, lower `task_generation.tasks_per_category`, or release ids"
+_KEEP_ONE: Final = "release one of them, or add a template that is not reserved"
 
 
 class Lost(NamedTuple):
     """What the slots and corrections of some templates examined and gave up to the policy."""
 
     attempts: int
-    """Candidates examined, reserved ones included; one per slot or correction that offers it."""
+    """Candidates examined, reserved ones included; one per slot or correction that draws it."""
     refs: frozenset[str]
 
 
@@ -37,8 +39,8 @@ def lost(templates: Iterable[Template], sources: Sources) -> Lost:
     attempts = 0
     refs: set[str] = set()
     for template in templates:
-        for source, filter_text in drawn_sources(template):
-            resolved = sources.resolve(source, filter_text)
+        for draw in draws(template):
+            resolved = sources.resolve(*draw)
             attempts += len(resolved.candidates) + len(resolved.blocked)
             refs.update(resolved.blocked)
     return Lost(attempts, frozenset(refs))
@@ -49,10 +51,12 @@ def emptied_categories(templates: Sequence[Template], held_out: HeldOut) -> Iter
     members = _by_category(templates)
     emptied = {name: each for name, each in members.items() if not bindable_templates(each, held_out)}
     if emptied and len(emptied) == len(members):
-        yield _starved(held_out, f"every template is reserved: {causes(map(_cause, templates))}; expected one to bind")
+        message = f"every template is reserved: {causes(map(_cause, templates))}; expected one to bind"
+        yield _starved(held_out, "templates", message, _KEEP_ONE)
         return
     for category, each in emptied.items():
-        yield _starved(held_out, f"category `{category}` keeps no template; reserved: {causes(map(_cause, each))}")
+        message = f"category `{category}` keeps no template; reserved: {causes(map(_cause, each))}"
+        yield _starved(held_out, "templates", message, _KEEP_ONE)
 
 
 def short_categories(
@@ -72,7 +76,7 @@ def short_categories(
         found = [*reserved, *(f"fixture:{ref}" for ref in sorted(lost(free, sources).refs))]
         if free and found:
             message = f"category `{category}` binds {count} of {wanted} tasks, with reserved: {causes(found)}"
-            yield _starved(held_out, message)
+            yield _starved(held_out, "templates" if reserved else "fixtures", message, _FIX)
 
 
 def held_out_bindings(
@@ -105,5 +109,6 @@ def _cause(template: Template) -> str:
     return f"template:{template.template_id}"
 
 
-def _starved(held_out: HeldOut, message: str) -> Problem:
-    return Problem(code=STARVED, subject=held_out.source.removeprefix("tree/"), message=message, fix=_FIX)
+def _starved(held_out: HeldOut, field: str, message: str, fix: str) -> Problem:
+    subject = held_out.source.removeprefix("tree/")
+    return Problem(code=STARVED, subject=subject, field=field, message=message, fix=fix)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bfcl.canonical import Json
-from bfcl.pack.placeholders import text_form
+from bfcl.pack.placeholders import is_identifier, text_form
 from bfcl.records.surface import Violation
 from bfcl.records.task import Task
 from bfcl.records.template import Template
@@ -132,7 +132,9 @@ def violations(rules: Guards, task: Task, user_turns: Sequence[str]) -> tuple[Vi
     first = turns[0]
     missing = [name for name in rules.first_turn if not _says([first], task.slots_initial[name])]
     for delivery in task.slot_updates:
-        missing += [name for name, value in delivery.values.items() if not _says(turns, value)]
+        # A name that no text can write stands for a value that only an argument takes.
+        spoken = {name: value for name, value in delivery.values.items() if is_identifier(name)}
+        missing += [name for name, value in spoken.items() if not _says(turns, value)]
     missing += [name for name in rules.anywhere if not _says(turns, task.slots[name])]
     found = [Violation(guard="must_preserve", key="slot", value=name) for name in dict.fromkeys(missing)]
     found += [

@@ -18,6 +18,7 @@ from bfcl.digest import sha256_bytes
 from bfcl.records.ids import TemplateId
 from bfcl.records.template import Template
 from bfcl.stages.candidates import Candidates
+from bfcl.stages.row_links import Linked
 
 
 def permutation(material: bytes, count: int) -> tuple[int, int]:
@@ -41,6 +42,8 @@ class Key(NamedTuple):
     alias: str | None = None
     base: int | None = None
     """Corrections only: index of the key whose value is in force until then."""
+    linked: Sequence[Linked] = ()
+    """What else is bound from the row of the chosen candidate."""
 
 
 class _Level:

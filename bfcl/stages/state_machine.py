@@ -20,6 +20,7 @@ from bfcl.records.template import Milestone, Template, Texts
 from bfcl.records.tool import Tool
 from bfcl.stages.arguments import required_parameters
 from bfcl.stages.reply_links import reply_links
+from bfcl.stages.row_links import read_marker
 
 _SILENT_POLICIES = {"irrelevant": "decline", "clarify_only": "ask_for_slot"}
 """Policies without calls, and the milestone each must end in."""
@@ -85,8 +86,9 @@ def structure_problems(template: Template) -> list[Problem]:
     """Problems of policy name, milestones and simulator links: the part check 1 reports. Rule: pack.md §5.3, §5.4."""
     problems: list[Problem] = []
     if template.turn_policy not in TURN_POLICIES:
-        message = f"`{template.turn_policy}` is no turn policy; expected one of {', '.join(TURN_POLICIES)}"
-        fix = did_you_mean(template.turn_policy, TURN_POLICIES)
+        seen = f"`{template.turn_policy}` is no turn policy" if template.turn_policy else "`turn_policy` is missing"
+        message = f"{seen}; expected one of {', '.join(TURN_POLICIES)}"
+        fix = did_you_mean(template.turn_policy, TURN_POLICIES) if template.turn_policy else "add `turn_policy`"
         problems.append(_problem(template, "unknown_turn_policy", "turn_policy", message, fix))
     problems += _id_problems(template)
     problems += _slot_name_problems(template)
@@ -295,8 +297,12 @@ def _early_reads(template: Template, steps: Sequence[Step], catalog: Mapping[str
     withheld = _hidden(template)
     for step in steps:
         if step.entry is not None:
-            content = template.user_simulator_turns[step.entry].content_template
-            withheld = [name for name in withheld if not _states(content, name)]
+            turn = template.user_simulator_turns[step.entry]
+            corrected = {update.slot for update in turn.slot_updates}
+            # What moved with a correction is withheld again: a reply before it stated the row that is void now.
+            moved = [name for name in _hidden(template) if template.slots[name].same_row_as in corrected]
+            withheld = list(dict.fromkeys((*withheld, *moved)))
+            withheld = [name for name in withheld if not _states(turn.content_template, name)]
         for index in step.milestones if step.kind == "calls" else ():
             milestone = template.assistant_milestones[index]
             read = slots_read(milestone, template, catalog.get(milestone.tool or ""))
@@ -311,11 +317,12 @@ def _early_reads(template: Template, steps: Sequence[Step], catalog: Mapping[str
 
 
 def slots_read(milestone: Milestone, template: Template, tool: Tool | None) -> frozenset[str]:
-    """The slots a call's arguments take: by placeholder, or as a required parameter of the same name that `args` lacks.
+    """The slots a call's arguments take: by placeholder, as the row a field of which they are, or by shorthand.
 
-    Without `tool` the second kind is not seen. Rule: pack.md §5.2.
+    Shorthand: a required parameter of the same name that `args` lacks; not seen without `tool`. Rule: pack.md §5.2.
     """
     read = {name for value in milestone.args.values() if not _is_marker(value) for name in names_in(value)}
+    read.update(marker.slot for marker in map(read_marker, milestone.args.values()) if marker is not None)
     required = required_parameters(tool.parameters or {}) if tool is not None else []
     read.update(name for name in required if name not in milestone.args)
     return frozenset(read & template.slots.keys())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.authoring.calling import Answered, Asked, call, document, recorded_case
+from bfcl.authoring.calling import Answered, Asked, call, check_case_id, document, doubts, recorded_case
 from bfcl.authoring.workbench import workbench
 from bfcl.authoring.yaml_text import yaml_text
 from bfcl.checks.validate import validate_pack
@@ -93,3 +93,51 @@ def test_recorded_case_after_another_continues_it(tmp_path: Path) -> None:
     case = recorded_case(answered(tmp_path, asked), "later")
     assert case["reset_before"] is False
     assert case["expect"]["state_unchanged"] is True  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("error", ["{}", '{"code": None}', '{"code": 404}', '{"code": " "}'])
+def test_recorded_error_without_a_code_names_none_and_loads(tmp_path: Path, error: str) -> None:
+    odd = replace("backend.py", "def _get_kiln(kiln_id):", f"def _get_kiln(kiln_id):\n    return {{'error': {error}}}")
+    found = answered(tmp_path, Asked(tool="get_kiln", arguments={"kiln_id": "K-1"}), odd)
+    case = recorded_case(found, "odd")
+    assert case["expect"] == {"result_class": "structured_error", "state_unchanged": True}
+    assert [str(doubt) for doubt in doubts(found)] == [
+        "error_code_missing: the error has no `code` that is text, so the case names none\n"
+        "  fix: give the error a code, then record again"
+    ]
+    with workbench(write_pack(tmp_path / "pack", odd, add_case(**case)), jobs=1) as bench:
+        assert bench.pack.cases[-1].id == "odd"
+
+
+def test_recorded_success_that_the_schema_refuses_is_doubted(tmp_path: Path) -> None:
+    lenient = replace("backend.py", "def _get_kiln(kiln_id):", "def _get_kiln(kiln_id):\n    return {'kiln': kiln_id}")
+    found = answered(tmp_path, Asked(tool="get_kiln", arguments={"kiln_id": 7}), lenient)
+    [doubt] = doubts(found)
+    assert doubt.code == "successful_validation_case_schema_mismatch"
+    assert doubt.message.startswith("the tool succeeded with arguments that its schema refuses: `/kiln_id`: ")
+
+
+def test_recorded_call_of_a_tool_outside_the_catalog_is_doubted(tmp_path: Path) -> None:
+    [doubt] = doubts(answered(tmp_path, Asked(tool="get_klin", arguments={})))
+    assert str(doubt) == (
+        "unknown_tool: the catalog has no tool `get_klin`, so no check accepts a case of it\n"
+        "  fix: did you mean `get_kiln`?"
+    )
+
+
+def test_good_call_is_not_doubted(tmp_path: Path) -> None:
+    assert doubts(answered(tmp_path, Asked(tool="get_kiln", arguments={"kiln_id": 7}))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "is blank; expected the id of a new case"),
+        (" \t", "is blank; expected the id of a new case"),
+        ("kiln_found", "the pack has a validation case `kiln_found` already"),
+    ],
+)
+def test_name_that_no_new_case_can_have_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    with workbench(write_pack(tmp_path / "pack"), jobs=1) as bench, pytest.raises(ConfigError) as caught:
+        check_case_id(bench, name)
+    assert str(caught.value) == f"call_record_invalid: --record: {message}\n  fix: choose another name"

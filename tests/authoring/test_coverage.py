@@ -7,7 +7,19 @@ import pytest
 from bfcl.authoring.coverage import coverage, named_by
 from bfcl.authoring.coverage_document import document
 from bfcl.authoring.workbench import workbench
-from tests.packs import ALL_POLICIES, BASE, add_template, drop, put, put_template, replace, text, write_pack
+from tests.packs import (
+    ALL_POLICIES,
+    BASE,
+    ROW_LINKS,
+    add_template,
+    drop,
+    held_out,
+    put,
+    put_template,
+    replace,
+    text,
+    write_pack,
+)
 
 
 @pytest.fixture
@@ -67,16 +79,14 @@ def test_tool_without_a_refusal_is_missing(covered):
     found = covered(drop("validation_cases.yaml", (4,)))
     assert [str(one).partition("/pack/")[2] for one in found.missing] == [
         "tools.json:25: incomplete_validation_coverage: `get_firing` has no negative probe; expected at least one\n"
-        "  fix: add a case with `bfcl call <pack> get_firing --args '{...}' --record <name>`"
+        "  fix: add a case that the tool refuses; for a refusal told as a plain result say `coverage: negative`"
     ]
 
 
 def test_probe_that_is_no_refusal_counts_as_observed_unless_nothing_is_run(covered):
     answers = put("validation_cases.yaml", (4, "arguments", "firing_id"), "F-10")
     found = covered(answers)
-    assert [one.message for one in found.missing] == [
-        "`get_firing` has no negative probe; expected at least one; 1 declared, none observed"
-    ]
+    assert [one.message for one in found.missing] == ["`get_firing` has no negative probe; expected at least one"]
     static = covered(answers, static=True)
     assert static.missing == ()
     assert static.tools[1].observed is None
@@ -86,6 +96,7 @@ def test_probe_that_breaks_is_counted_apart(covered):
     head = "def _get_firing(firing_id):\n"
     found = covered(replace("backend.py", head, f"{head}    assert firing_id != 'F-12'\n"))
     assert (found.tools[1].observed, found.tools[1].broken) == ({"success": 0, "negative": 1, "pending": 0}, 1)
+    assert found.missing == ()
 
 
 def test_policies_count_templates_by_language(covered):
@@ -134,9 +145,9 @@ def test_slot_that_binds_nothing_is_missing_and_the_rest_is_told(covered):
 def test_template_without_assertions_is_missing(covered):
     found = covered(put_template("kiln_status", ("success_assertions",), []))
     assert [str(one).partition("/pack/")[2] for one in found.missing] == [
-        "task_templates.yaml:1: template_without_success_assertion: kiln_status: names no success assertion;"
+        "task_templates.yaml:12: template_without_success_assertion: kiln_status: declares no success assertion;"
         " expected at least one\n"
-        "  fix: add `success_assertions`"
+        "  fix: list in `success_assertions` what must hold when the conversation is over"
     ]
 
 
@@ -195,3 +206,21 @@ def test_reserved_rows_and_templates_are_neither_bound_nor_missed(covered):
 )
 def test_named_by_tells_which_function_holds_a_tool_name(source, owners):
     assert named_by(source, {"look"}) == owners
+
+
+def test_values_of_one_row_are_one_binding(covered):
+    found = covered(held_out({"kilns": ["K-2"]}), templates=ROW_LINKS, static=True)
+    assert [(one.template_id, one.bindings) for one in found.templates] == [
+        ("kiln_in_zone", 2),
+        ("kiln_of_firing", 4),
+        ("firing_corrected", 4),
+    ]
+    assert [(one.name, one.bound, one.unbound) for one in found.collections] == [("kilns", 2, ()), ("firings", 4, ())]
+
+
+def test_broken_link_is_missing_and_the_rest_is_told(covered):
+    edit = put_template("kiln_in_zone", ("slots", "zone", "same_row_as"), "nobody")
+    found = covered(edit, templates=ROW_LINKS, static=True)
+    assert "unknown_slot" in [one.code for one in found.missing]
+    assert [one.bindings for one in found.templates] == [None, 4, 4]
+    assert [(one.name, one.bound) for one in found.collections] == [("kilns", 3), ("firings", 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from bfcl.authoring.pack_items import Item, Sources, functions, items
 from bfcl.pack.own_config import load_own
 from tests.packs import (
+    ALL_POLICIES,
+    TEMPLATES,
     add_case,
     add_template,
     drop,
@@ -196,3 +199,86 @@ def test_functions_that_use_a_changed_one_are_told_as_such(changed):
 )
 def test_functions_compare_code_not_text(a, b, found):
     assert [(one.name, one.details) for one in functions(a, b)] == found
+
+
+@pytest.mark.parametrize(
+    ("section", "file", "pointer", "before", "after", "details"),
+    [
+        ("templates", None, ("assistant_milestones", 1, "args", "confirm"), True, 1, ("assistant_milestones",)),
+        (
+            "tools",
+            "tools.json",
+            (2, "function", "parameters", "properties", "cone", "minimum"),
+            1,
+            1.0,
+            ("parameter `cone` changed: minimum 1 -> 1.0",),
+        ),
+        (
+            "validation_cases",
+            "validation_cases.yaml",
+            (2, "arguments"),
+            {"kiln_id": 7},
+            {"kiln_id": 7.0},
+            ("arguments",),
+        ),
+        ("validation_cases", "validation_cases.yaml", (0, "expect", "kiln"), 1, True, ("expect",)),
+        ("validation_cases", "validation_cases.yaml", (0, "notes"), True, 1, ("notes",)),
+    ],
+)
+def test_value_of_another_json_type_is_a_change(tmp_path, section, file, pointer, before, after, details):
+    def edit(value):
+        return put_template("start_confirmed", pointer, value) if file is None else put(file, pointer, value)
+
+    a, b = (
+        read(write_pack(tmp_path / name, edit(value), templates=ALL_POLICIES))
+        for name, value in (("a", before), ("b", after))
+    )
+    found = items(a, b)
+    assert list(found) == [section]
+    assert [(one.change, one.details) for one in found[section]] == [("changed", details)]
+
+
+def test_slots_in_another_order_are_a_change(tmp_path):
+    a = write_pack(tmp_path / "a", templates=ALL_POLICIES)
+    turned = dict(reversed(TEMPLATES["start_confirmed"]["slots"].items()))
+    b = write_pack(tmp_path / "b", put_template("start_confirmed", ("slots",), turned), templates=ALL_POLICIES)
+    assert items(read(a), read(b)) == {
+        "templates": [Item(change="changed", name="start_confirmed", details=("slots",))]
+    }
+
+
+def test_notes_of_a_case_are_told(changed):
+    assert changed("validation_cases", put("validation_cases.yaml", (0, "notes"), "seen twice")) == [
+        Item(change="changed", name="kiln_found", details=("notes",))
+    ]
+
+
+def test_module_statements_in_another_order_are_told():
+    assert list(functions(b"Z = 1\nZ = 2\nY = Z\n", b"Z = 1\nY = Z\nZ = 2\n")) == [
+        Item(change="changed", name="(order)")
+    ]
+
+
+def test_everything_of_a_backend_that_came_is_added():
+    assert list(functions(b"", b"import copy\nX = 1\n")) == [
+        Item(change="added", name="(module)"),
+        Item(change="added", name="X"),
+    ]
+
+
+def test_further_modules_are_told_with_what_changed_inside(tmp_path):
+    pack = read(write_pack(tmp_path / "a"))
+    a, b = (
+        dataclasses.replace(pack, modules=modules)
+        for modules in (
+            {"kept.py": b"# one\n", "lost.py": b"", "rows.py": b"X = 1\ndef f(): return X\n"},
+            {"kept.py": b"# two\n", "new.py": b"", "rows.py": b"X = 2\ndef f(): return X\n"},
+        )
+    )
+    assert items(a, b) == {
+        "modules": [
+            Item(change="removed", name="lost.py"),
+            Item(change="added", name="new.py"),
+            Item(change="changed", name="rows.py", details=("X changed", "f changed through X")),
+        ]
+    }

@@ -6,52 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.authoring.conversation_lines import conversation
 from bfcl.authoring.preview import Previewed, Wanted, document, preview
-from bfcl.authoring.preview_page import page
 from bfcl.authoring.workbench import workbench
 from bfcl.errors import ConfigError
-from tests.packs import ALL_POLICIES, Edit, put_template, replace, write_pack
+from tests.packs import ALL_POLICIES, held_out, put_template, write_config, write_pack
 
 
 def shown(root: Path, wanted: Wanted) -> list[Previewed]:
     with workbench(root, jobs=1) as bench:
         return preview(bench, wanted)
-
-
-def lines(tmp_path: Path, template: str, *edits: Edit) -> list[tuple[str, str]]:
-    root = write_pack(tmp_path / "pack", *edits, templates=ALL_POLICIES)
-    [one] = shown(root, Wanted(templates=(template,), count=1))
-    return [tuple(line) for line in conversation(one.shown[0])]
-
-
-def test_conversation_tells_turns_calls_results_and_outcome_in_order(tmp_path: Path) -> None:
-    told = lines(tmp_path, "last_firing")
-    assert [who for who, _ in told] == ["user", "call", "result", "call", "result", "assistant", "passed"]
-    assert told[1][1].startswith('get_kiln(kiln_id="K-')
-    assert told[3][1].startswith('get_firing(firing_id="F-')
-    assert told[6] == ("passed", "assert_firing_from_kiln")
-
-
-def test_conversation_tells_a_broken_guard(tmp_path: Path) -> None:
-    edit = put_template("kiln_status", ["user_turn_templates", "en"], "Is my kiln free?")
-    assert lines(tmp_path, "kiln_status", edit)[-2:] == [
-        ("guard", "must_preserve: slot `kiln_id`"),
-        ("passed", "assert_kiln_read"),
-    ]
-
-
-def test_conversation_tells_a_failed_assertion_once(tmp_path: Path) -> None:
-    edit = put_template("kiln_status", ["success_assertions"], ["assert_no_tool_called"])
-    told = lines(tmp_path, "kiln_status", edit)
-    assert [who for who, _ in told if who == "failed"] == ["failed"]
-    assert told[-1][1].startswith("assert_no_tool_called: ")
-
-
-def test_conversation_tells_why_a_call_broke(tmp_path: Path) -> None:
-    told = lines(tmp_path, "kiln_status", replace("backend.py", "def _get_kiln(kiln_id):", "def _get_kiln(kiln):"))
-    assert told[-1][0] == "failed"
-    assert told[-1][1].startswith("executable_replay_failed: tool_raised: ")
 
 
 def test_template_a_stage_refuses_is_told_beside_the_others(tmp_path: Path) -> None:
@@ -61,11 +24,11 @@ def test_template_a_stage_refuses_is_told_beside_the_others(tmp_path: Path) -> N
     assert [problem.code for problem in first.problems] == ["unknown_collection"]
 
 
-def test_count_takes_the_first_instances_and_no_more_than_there_are(tmp_path: Path) -> None:
+def test_count_takes_the_first_instances_and_no_more_than_the_budget_reaches(tmp_path: Path) -> None:
     root = write_pack(tmp_path / "pack")
     [one] = shown(root, Wanted(templates=("kiln_status",), count=2))
     [all_] = shown(root, Wanted(templates=("kiln_status",), count=1000))
-    assert len(all_.shown) == all_.bindings
+    assert (len(all_.shown), all_.bindings) == (2, 3)
     assert [each.task.task_id for each in one.shown] == [each.task.task_id for each in all_.shown][:2]
 
 
@@ -101,21 +64,39 @@ def test_document_says_what_would_be_published(tmp_path: Path) -> None:
     assert [turn["kind"] for turn in conversation_["turns"]] == ["user", "assistant_text"]
 
 
-def test_page_escapes_what_authors_wrote_and_is_reproducible(tmp_path: Path) -> None:
-    edit = put_template("kiln_status", ["user_turn_templates", "en"], "<b>{kiln_id}</b> & \u200fمرحبا")
-    root = write_pack(tmp_path / "pack", edit)
-    found = shown(root, Wanted(count=1))
-    first = page("a & b", found)
-    assert first == page("a & b", shown(root, Wanted(count=1)))
-    assert "<title>a &amp; b</title>" in first
-    assert "<b>" not in first
-    assert '<dd class="user" dir="auto">&lt;b&gt;K-' in first
-    assert first.startswith('<!doctype html>\n<html lang="en">\n')
-    assert "http" not in first
-
-
 def test_preview_writes_nothing_into_the_pack(tmp_path: Path) -> None:
     root = write_pack(tmp_path / "pack")
     before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
     shown(root, Wanted(count=1))
     assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+
+
+def test_task_beyond_the_budget_of_its_category_would_not_be_published(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack", held_out(templates=["kiln_and_firing"]))
+    budget = {"task_generation__tasks_per_category": 2, "task_generation__candidate_tasks_per_category": 2}
+    write_config(root / "validate.yaml", root, output_dir="../runs", **budget)
+    previewed = shown(root, Wanted(templates=("kiln_status", "kiln_and_firing", "start_confirmed"), count=3))
+    assert all(one.good for one in previewed)
+    found = document(previewed)
+    assert isinstance(found, dict)
+    told = {
+        template["template_id"]: [
+            (one["within_budget"], one["would_be_published"]) for one in template["conversations"]
+        ]
+        for template in found["templates"]
+    }
+    assert told == {
+        "kiln_status": [(True, True), (True, True)],
+        "start_confirmed": [(True, True), (True, True)],
+        "kiln_and_firing": [(False, False), (False, False)],
+    }
+
+
+def test_budget_is_shared_among_the_templates_of_a_category(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack")
+    budget = {"task_generation__tasks_per_category": 3, "task_generation__candidate_tasks_per_category": 3}
+    write_config(root / "validate.yaml", root, output_dir="../runs", **budget)
+    [status] = shown(root, Wanted(templates=("kiln_status",), count=3))
+    [both] = shown(root, Wanted(templates=("kiln_and_firing",), count=3))
+    assert [one.within_budget for one in status.shown] == [True, True, False]
+    assert [one.within_budget for one in both.shown] == [True, False, False]

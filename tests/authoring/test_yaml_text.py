@@ -28,3 +28,8 @@ def test_generated_yaml_reads_back_equal(value: Json) -> None:
 @pytest.mark.parametrize(("value", "text"), [("012", "'012'\n"), ("no", "'no'\n"), ("plain", "plain\n...\n")])
 def test_text_that_reads_as_something_else_is_quoted(value: str, text: str) -> None:
     assert yaml_text(value) == text
+
+
+def test_lone_surrogate_is_no_text() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        yaml_text({"id": "\udcff"})

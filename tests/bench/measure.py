@@ -1,6 +1,6 @@
 """Measures the performance budget as ratios in one run: `python -m tests.bench.measure [ROW ...]`.
 
-Rows: noop, validate, edit, replay, scale; the table is in docs/performance.md. Every figure is a whole process
+Rows: noop, validate, check, edit, replay, scale; the table is in docs/performance.md. Every figure is a whole process
 from outside, the median of several runs, with its partner measured in turn, since machines drift.
 """
 
@@ -71,8 +71,46 @@ def measure_noop(directory: Path) -> None:
 
 def measure_validate(directory: Path) -> None:
     project = tiny(directory / "validate")
+    empty = directory / "nothing"
+    empty.mkdir()
+    (empty / "dodo.py").write_text(EMPTY, encoding="utf-8")
     times = [doit(project, "prepare") for _ in range(5)]
-    print(f"validate: doit prepare on the tiny pack {statistics.median(times):.2f} s (budget 2 s cold)")
+    print(f"validate: doit prepare on the tiny pack {statistics.median(times):.2f} s")
+    cases = project / "packs" / "tiny_oracle_pack" / "validation_cases.yaml"
+    base = cases.read_text(encoding="utf-8")
+
+    def cold() -> float:
+        shutil.rmtree(project / "build" / "validate", ignore_errors=True)
+        return doit(project, "validate")
+
+    def edited() -> float:
+        # Another id each time: evidence of earlier rounds must not answer.
+        cases.write_text(base.replace("- id: ", f"- id: r{time.monotonic_ns()}_", 1), encoding="utf-8")
+        return doit(project, "validate")
+
+    for what, run in (("cold", cold), ("one case edited", edited), ("unchanged", lambda: doit(project, "validate"))):
+        seconds, _, ratio = paired(run, lambda: doit(empty, "nothing"), 5)
+        print(f"validate: doit validate, tiny pack, {what}: {seconds:.2f} s, {ratio:.1f} x a doit no-op")
+
+
+def measure_check(directory: Path) -> None:
+    project = scaled_project(directory / "check", templates=200, tasks=2000)
+    pack = project / "packs" / "scaled"
+
+    def check() -> float:
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "bfcl", "check", str(pack)]
+        subprocess.run(command, env=environment, capture_output=True, check=False)
+        return time.perf_counter() - started
+
+    def start() -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        return time.perf_counter() - started
+
+    seconds, _, ratio = paired(check, start, 7)
+    print(f"check: bfcl check, 200 templates: {seconds:.2f} s, {ratio:.0f} x an empty interpreter (budget 1 s)")
 
 
 def measure_edit(directory: Path) -> None:
@@ -175,6 +213,7 @@ def _bare_loops(project: Path, *, processes: int, passes: int) -> float:
 ROWS = {
     "noop": measure_noop,
     "validate": measure_validate,
+    "check": measure_check,
     "edit": measure_edit,
     "replay": measure_replay,
     "scale": measure_scale,

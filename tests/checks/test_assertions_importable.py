@@ -6,15 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.assertions_importable import findings
+from bfcl.checks.outline import Outline, exported_assertions, read_outline
+from bfcl.checks.report import as_problem
+from bfcl.pack.load import load_pack
 from tests.checks.judged import judge
-from tests.packs import Edit, append, drop_template, put_template, replace
+from tests.packs import Edit, append, drop_template, put_template, replace, run_config, write_pack
 
 REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
     "module does not import": (
         [append("assertions.py", 'raise ValueError("boom")\n')],
         {},
         [
-            "4 pack/assertions.py:59: assertions_import_failed: ValueError: boom",
+            (
+                "4 pack/assertions.py:59: assertions_import_failed: ValueError: boom"
+                "\n  fix: mend that line; only Python's own library and the pack's own files can be imported"
+            ),
         ],
     ),
     "assertion lacks keywords": (
@@ -68,6 +75,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "4 pack/task_templates.yaml:40: assertion_not_executable_compatible: start_confirmed: "
                 "success assertion `assert_kiln_busy` is declared `executable: False`; replay cannot run "
                 "it"
+                "\n  fix: use another assertion, or remove `executable: False` from its capabilities"
             ),
         ],
     ),
@@ -104,6 +112,20 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             ),
         ],
     ),
+    "success assertion is written under another kind of name": (
+        [
+            append("assertions.py", "\n\ndef kiln_told(*, state, trace, task, ctx):\n    assert trace\n"),
+            put_template("kiln_status", ("success_assertions",), ["kiln_told"]),
+        ],
+        {},
+        [
+            (
+                "4 pack/task_templates.yaml:13: missing_assertion: kiln_status: success assertion "
+                "`kiln_told` is not exported by the assertions module, though assertions.py:61 defines it\n"
+                "  fix: name it `assert_...`, or add it to a dictionary `ASSERTIONS`"
+            ),
+        ],
+    ),
 }
 
 
@@ -120,4 +142,18 @@ def test_check_4_warns_of_an_assertion_that_no_template_uses(tmp_path: Path) -> 
         "  fix: add it to a template's `success_assertions`, or remove it",
         "4 pack/assertions.py:51: unused_assertion: no template uses `assert_not_found`\n"
         "  fix: add it to a template's `success_assertions`, or remove it",
+    ]
+
+
+def test_assertion_left_out_of_the_exports_is_told_where_it_is_written(tmp_path: Path) -> None:
+    table = "\n\nASSERTIONS = {\n    'assert_firing_read': assert_firing_read,\n}\n"
+    root = write_pack(tmp_path / "pack", append("assertions.py", table), templates=["kiln_status"])
+    outline = read_outline((root / "assertions.py").read_bytes())
+    assert isinstance(outline, Outline)
+    found = findings(load_pack(run_config(root), project=tmp_path), exported_assertions(outline))
+    missing = [one for one in found.failures if one.code == "missing_assertion"]
+    assert [str(as_problem(one, root="pack")) for one in missing] == [
+        "pack/task_templates.yaml:13: missing_assertion: kiln_status: success assertion `assert_kiln_read` is not "
+        "exported by the assertions module, though assertions.py:18 defines it\n"
+        "  fix: add it to `ASSERTIONS`"
     ]

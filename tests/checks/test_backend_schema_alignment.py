@@ -32,7 +32,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         {},
         [
             (
-                "3 pack/backend.py: implementation_without_schema: `list_tools()` names `stop_firing`, "
+                "3 pack/backend.py:8: implementation_without_schema: `list_tools()` names `stop_firing`, "
                 "which the catalog does not declare\n"
                 "  fix: add a schema for `stop_firing`"
             ),
@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "  fix: did you mean `get_klin`?"
             ),
             (
-                "3 pack/backend.py: implementation_without_schema: `list_tools()` names `get_klin`, "
+                "3 pack/backend.py:8: implementation_without_schema: `list_tools()` names `get_klin`, "
                 "which the catalog does not declare\n"
                 "  fix: did you mean `get_kiln`?"
             ),
@@ -77,6 +77,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "3 pack/tools.json:13: unsupported_parameter_schema: `get_kiln`: `format` is not part of "
                 "the supported subset"
+                "\n  fix: write the schema with the keywords that the pack's documentation lists"
             ),
         ],
     ),
@@ -84,7 +85,10 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [put("tools.json", (0, "function", "parameters", "allOf"), [{}, {"minimum": "x"}])],
         {},
         [
-            ('3 pack/tools.json:22: unsupported_parameter_schema: `get_kiln`: `minimum` is "x"; expected a number'),
+            (
+                '3 pack/tools.json:22: unsupported_parameter_schema: `get_kiln`: `minimum` is "x"; expected a number'
+                "\n  fix: write the schema with the keywords that the pack's documentation lists"
+            ),
         ],
     ),
     "gated tool has no confirmation parameter": (
@@ -127,14 +131,20 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [append("backend.py", 'raise ValueError("boom")\n')],
         {},
         [
-            "3 pack/backend.py:79: backend_import_failed: ValueError: boom",
+            (
+                "3 pack/backend.py:79: backend_import_failed: ValueError: boom"
+                "\n  fix: mend that line; only Python's own library and the pack's own files can be imported"
+            ),
         ],
     ),
     "backend does not parse": (
         [text("backend.py", "def reset(:\n")],
         {},
         [
-            "3 pack/backend.py:1: backend_import_failed: SyntaxError: invalid syntax",
+            (
+                "3 pack/backend.py:1: backend_import_failed: SyntaxError: invalid syntax"
+                "\n  fix: mend that line; only Python's own library and the pack's own files can be imported"
+            ),
         ],
     ),
     "backend lacks a callable": (
@@ -152,7 +162,10 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [replace("backend.py", '["get_kiln", "get_firing", "start_firing"]', "1 / 0")],
         {},
         [
-            "3 pack/backend.py:9: tool_raised: ZeroDivisionError: division by zero",
+            (
+                "3 pack/backend.py:9: tool_raised: ZeroDivisionError: division by zero"
+                '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
+            ),
         ],
     ),
     "review markers are left": (

@@ -135,34 +135,42 @@ STOPPED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:94: tool_timeout: hangs: `get_kiln` broke instead of "
                 "answering: call 0 `get_kiln` did not return within 1 s"
+                "\n  fix: let the call return sooner, or raise `oracle_runtime.tool_timeout_s`"
             ),
             (
                 "5 pack/validation_cases.yaml:97: worker_crashed: dies: `get_kiln` broke instead of "
                 "answering: the process ended with exit status 3 in call 0 `get_kiln`"
+                "\n  fix: look for what ends the process there: `os._exit`, a signal, or more memory than there is"
             ),
             (
                 "5 pack/validation_cases.yaml:100: ambient_access: dials: `get_kiln` broke instead of "
                 "answering: call 0 `get_kiln` looks up the network name `127.0.0.1` (backend.py:88)"
+                "\n  fix: take everything from `ctx` and the fixtures; an episode reaches nothing else"
             ),
             (
                 "5 pack/validation_cases.yaml:103: non_object_result: lists: `get_kiln` broke instead of "
                 "answering: call 0 `get_kiln` returned list, expected a JSON object"
+                "\n  fix: return a dict from `call_tool`, and a list of different names from `list_tools`"
             ),
             (
                 "5 pack/validation_cases.yaml:106: non_serializable_result: sets: `get_kiln` broke instead "
                 "of answering: call 0 `get_kiln`: $.all: is a set, which JSON does not have"
+                "\n  fix: return plain JSON values: text, finite numbers, lists, dicts with text as keys"
             ),
             (
                 "5 pack/validation_cases.yaml:109: worker_message_too_large: swells: `get_kiln` broke "
                 "instead of answering: the answer grew past 10485760 bytes in call 0 `get_kiln`"
+                "\n  fix: return less, and keep the state small"
             ),
             (
                 "5 pack/validation_cases.yaml:112: state_not_serializable: spoils: `get_state` broke instead "
                 "of answering: get_state: $.kilns: is a set, which JSON does not have"
+                "\n  fix: return a dict of plain JSON values from `get_state`; write a set as a sorted list"
             ),
             (
                 "5 pack/validation_cases.yaml:115: reset_timeout: never_begins: `reset` broke instead of "
                 "answering: reset did not return within 1 s"
+                "\n  fix: make `reset` quicker, or raise `oracle_runtime.reset_timeout_s`"
             ),
         ],
     ),
@@ -170,15 +178,22 @@ STOPPED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         [append(name, f"\n{HANG}\n") for name in ("backend.py", "assertions.py")],
         {"oracle_runtime__import_timeout_s": 0.5},
         [
-            "3 pack/backend.py: import_timeout: importing backend did not end within 0.5 s",
-            "4 pack/assertions.py: import_timeout: importing assertions did not end within 0.5 s",
+            (
+                "3 pack/backend.py: import_timeout: importing backend did not end within 0.5 s"
+                "\n  fix: do less while importing, or raise `oracle_runtime.import_timeout_s`"
+            ),
+            (
+                "4 pack/assertions.py: import_timeout: importing assertions did not end within 0.5 s"
+                "\n  fix: do less while importing, or raise `oracle_runtime.import_timeout_s`"
+            ),
         ],
     ),
     "the list of tools hangs": (
         [replace("backend.py", "def list_tools():\n", f"def list_tools():\n    {HANG}\n")],
         late(0.5),
         [
-            "3 pack/backend.py: tool_timeout: list_tools did not return within 0.5 s",
+            "3 pack/backend.py:8: tool_timeout: list_tools did not return within 0.5 s"
+            "\n  fix: let the call return sooner, or raise `oracle_runtime.tool_timeout_s`",
         ],
     ),
     "tools and assertions hang where no probe shows it": (
@@ -188,19 +203,23 @@ STOPPED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "6 pack/validation_cases.yaml:70: tool_timeout: start_done: `start_firing` with `confirm: "
                 "false` broke instead of answering: call 0 `start_firing` did not return within 0.5 s"
+                "\n  fix: let the call return sooner, or raise `oracle_runtime.tool_timeout_s`"
             ),
             (
                 "7 pack/task_templates.yaml:1: assertion_timeout: kiln_status: assertion `assert_patient` "
                 "did not return within 0.5 s (assertion)"
+                "\n  fix: let the assertion return sooner, or raise `oracle_runtime.assertion_timeout_s`"
             ),
             (
                 "7 pack/task_templates.yaml:22: tool_timeout: start_confirmed: the episode of a candidate "
                 "that calls everything but changes nothing broke: call 0 `start_firing` did not return "
                 "within 0.5 s"
+                "\n  fix: let the call return sooner, or raise `oracle_runtime.tool_timeout_s`"
             ),
             (
                 "7 pack/task_templates.yaml:58: tool_timeout: kiln_and_firing: call 1 `get_firing` did not "
                 "return within 0.5 s (call 1 get_firing)"
+                "\n  fix: let the call return sooner, or raise `oracle_runtime.tool_timeout_s`"
             ),
         ],
     ),
@@ -317,6 +336,7 @@ def test_several_faults_are_told_at_once(
 ) -> None:
     judged = judge_for_real(write_pack(tmp_path / "pack", *edits), **run)
     assert codes(judged.failures()) == expected
+    assert [one for one in judged.failures() if "\n  fix: " not in one] == []
 
 
 def test_a_prompt_in_another_language_fails_outside_smoke_runs(tmp_path: Path) -> None:

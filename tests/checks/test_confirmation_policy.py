@@ -31,6 +31,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
                 '`confirm: false` changed the state: `firings["F-14"]` was nothing and became '
                 '{"cone":6,"firing_id":"F-14","kiln_id":"K-1","outcome":null}; expected no change before '
                 "the confirmation"
+                "\n  fix: change nothing before the confirmation is true"
             ),
         ],
     ),
@@ -48,6 +49,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
                 'without `confirm` changed the state: `firings["F-14"]` was nothing and became '
                 '{"cone":6,"firing_id":"F-14","kiln_id":"K-1","outcome":null}; expected no change before '
                 "the confirmation"
+                "\n  fix: change nothing before the confirmation is true"
             ),
         ],
     ),
@@ -61,6 +63,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
                 "6 pack/validation_cases.yaml:71: unconfirmed_mutation: start_done: `start_firing` with "
                 "`confirm: false` changed the state: `next_firing` was 14 and became 15; expected no "
                 "change before the confirmation"
+                "\n  fix: change nothing before the confirmation is true"
             ),
         ],
     ),
@@ -73,6 +76,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
             (
                 "6 pack/validation_cases.yaml:70: tool_raised: start_done: `start_firing` with `confirm: "
                 "false` broke instead of answering: KeyError: 7 (backend.py:72)"
+                '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
             ),
         ],
     ),

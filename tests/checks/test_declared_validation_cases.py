@@ -65,6 +65,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:7: duplicate_case_id: kiln_found: case id `kiln_found` is "
                 "used twice; expected unique ids"
+                "\n  fix: rename one of them"
             ),
         ],
     ),
@@ -87,6 +88,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "5 pack/validation_cases.yaml:6: result_class_mismatch: kiln_found: answered "
                 '{"kiln":{"kiln_id":"K-1","recent_firings":["F-11"],"statu...: class is `success`; '
                 "expected `structured_error`"
+                "\n  fix: mend the backend, or set `expect.result_class` to the class that is right"
             ),
         ],
     ),
@@ -98,6 +100,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "5 pack/validation_cases.yaml:77: result_class_mismatch: start_done: answered "
                 '{"firing_id":"F-14","status":"started"}: class is `success`; expected '
                 "`awaiting_confirmation`"
+                "\n  fix: mend the backend, or set `expect.result_class` to the class that is right"
             ),
         ],
     ),
@@ -108,6 +111,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:13: error_code_mismatch: kiln_missing: error code is "
                 '"not_found"; expected "gone"'
+                "\n  fix: mend the backend, or set `expect.error_code` to the code that is right"
             ),
         ],
     ),
@@ -118,6 +122,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:28: error_code_mismatch: firing_found: the answer is no "
                 'error; expected "gone"'
+                "\n  fix: mend the backend, or set `expect.error_code` to the code that is right"
             ),
         ],
     ),
@@ -128,6 +133,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:12: error_code_mismatch: kiln_missing: error code is "
                 '"not_found"; expected no error'
+                "\n  fix: mend the backend, or set `expect.error_code` to the code that is right"
             ),
         ],
     ),
@@ -138,6 +144,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:29: result_field_mismatch: firing_found: result field "
                 "`firing.cone` is 5; expected 5.0"
+                "\n  fix: mend the backend, or set the field in `expect` to the value that is right"
             ),
         ],
     ),
@@ -148,6 +155,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:7: result_field_mismatch: kiln_found: result field `zone` "
                 "is nothing; expected null"
+                "\n  fix: mend the backend, or set the field in `expect` to the value that is right"
             ),
         ],
     ),
@@ -159,6 +167,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "5 pack/validation_cases.yaml:79: state_changed: start_done: the call changed the state: "
                 '`firings["F-14"]` was nothing and became '
                 '{"cone":6,"firing_id":"F-14","kiln_id":"K-1","outcome":null}; expected no change'
+                "\n  fix: let the tool leave the state alone, or remove `state_unchanged` from `expect`"
             ),
         ],
     ),
@@ -170,11 +179,13 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "5 pack/validation_cases.yaml:72: successful_validation_case_schema_mismatch: "
                 "start_done: succeeded with arguments its schema refuses: `/atmosphere`: null; expected "
                 'one of ["oxidation","reduction"]'
+                "\n  fix: let the tool refuse these arguments, or widen its schema"
             ),
             (
                 "5 pack/validation_cases.yaml:72: successful_validation_case_schema_mismatch: "
                 "start_done: succeeded with arguments its schema refuses: `/atmosphere`: null is null; "
                 "expected string"
+                "\n  fix: let the tool refuse these arguments, or widen its schema"
             ),
         ],
     ),
@@ -222,15 +233,17 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:70: tool_raised: start_done: `start_firing` broke instead "
                 "of answering: ZeroDivisionError: division by zero (backend.py:73)"
+                '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
             ),
             (
                 "5 pack/validation_cases.yaml:83: chain_aborted: kiln_after_start: did not run: "
                 "`start_done`, whose episode it continues, broke"
+                "\n  fix: mend that probe first"
             ),
             (
                 "6 pack/tools.json:45: confirmation_unprobed: `start_firing` requires confirmation, but "
                 "no probe of it succeeds; expected at least one\n"
-                "  fix: add a case that `start_firing` answers with a success"
+                "  fix: mend what broke its probe, which check 5 tells"
             ),
             (
                 "M1 pack/tools.json:78: declared_mutation_not_observed: `start_firing` says `x-mutates: "
@@ -241,7 +254,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "D1 pack/tools.json:45: no_success_observation: `start_firing` shows no success to compare; "
                 "expected at least one probe that succeeds\n"
-                "  fix: add a case that `start_firing` answers with a success"
+                "  fix: mend what broke its probe, which check 5 tells"
             ),
         ],
     ),
@@ -252,10 +265,14 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         ],
         {},
         [
-            ("5 pack/validation_cases.yaml:2: unknown_tool: kiln_found: probes `other`, not in the catalog"),
+            (
+                "5 pack/validation_cases.yaml:2: unknown_tool: kiln_found: probes `other`, not in the catalog"
+                "\n  fix: use a name that tools.json declares, or declare the tool there"
+            ),
             (
                 "5 pack/validation_cases.yaml:1: non_object_result: kiln_found: `other` broke instead of "
                 "answering: `other` answered list, expected an object"
+                "\n  fix: return a dict from `call_tool`, and a list of different names from `list_tools`"
             ),
         ],
     ),
@@ -276,6 +293,7 @@ WARNED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "5 pack/validation_cases.yaml:60: rejected_call_mutated_state: start_busy: refused the "
                 "call and yet changed the state: `next_firing` was 14 and became 15"
+                "\n  fix: refuse before anything is changed"
             ),
         ],
     ),
@@ -332,5 +350,8 @@ def test_check_5_hints_at_nothing_where_the_oracle_has_the_reserved_rows(tmp_pat
     seen = text("held_out.yaml", "version: '1.0'\nfixtures: {kilns: [K-1]}\n")
     gone = put("validation_cases.yaml", (1, "expect", "error_code"), "gone")
     assert judge(tmp_path, *RESERVED, seen, gone, templates=()).failures() == [
-        '5 pack/validation_cases.yaml:13: error_code_mismatch: kiln_missing: error code is "not_found"; expected "gone"'
+        (
+            '5 pack/validation_cases.yaml:13: error_code_mismatch: kiln_missing: error code is "not_found"; expected '
+            '"gone"\n  fix: mend the backend, or set `expect.error_code` to the code that is right'
+        )
     ]

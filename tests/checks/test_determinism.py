@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.determinism import suspects_of
+from bfcl.pack.load import load_pack
 from tests.checks.judged import judge
-from tests.packs import Edit, add_case, put, replace
+from tests.packs import ALL_POLICIES, Edit, add_case, append, put, replace, run_config, text, write_pack
 
 WORLDS = "\n  fix: take time, randomness and ids from `ctx`, and sort what comes out of a set"
 AGAIN = "\n  fix: let `reset` restore everything that calls change"
@@ -52,7 +54,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
     "reset of one world differs": (
         [replace("backend.py", STARTS, '    _STATE["by"] = __name__\n' + STARTS)],
         [
-            "D1 pack/backend.py: nondeterministic_state: `reset` leaves another state in two worlds: "
+            "D1 pack/backend.py:12: nondeterministic_state: `reset` leaves another state in two worlds: "
             '`state.by` is "backend_a" in world A, "backend_b" in world B' + SUSPECT + WORLDS
         ],
     ),
@@ -63,7 +65,7 @@ REFUSED: dict[str, tuple[list[Edit], list[str]]] = {
             put("validation_cases.yaml", (9, "expect"), {}),
         ],
         [
-            "D1 pack/backend.py: nondeterministic_state: `reset` leaves another state when the same process "
+            "D1 pack/backend.py:12: nondeterministic_state: `reset` leaves another state when the same process "
             "played it again: `state.next_firing` is 14 at first, 15 again" + SUSPECT + AGAIN,
             "D1 pack/validation_cases.yaml:70: nondeterministic_result: start_done: `start_firing` answers "
             'otherwise when the same process played it again: `result.firing_id` is "F-14" at first, "F-15" again'
@@ -142,3 +144,46 @@ def test_check_d1_compares_the_probes_of_tools_that_fail_check_5(tmp_path: Path)
         ["nondeterministic_result", "firing_found"],
         ["nondeterministic_result", "again"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("edits", "file", "line", "what"),
+    [
+        (
+            [
+                replace(
+                    "backend.py",
+                    '    return ["get_kiln"',
+                    '    names = {"get_kiln"}\n    list(names)\n    return ["get_kiln"',
+                )
+            ],
+            "backend.py",
+            10,
+            "turns a set into a sequence: its order follows the hash seed",
+        ),
+        (
+            [append("assertions.py", "\n\nimport uuid\n_RUN = uuid.uuid4()\n")],
+            "assertions.py",
+            62,
+            "draws entropy: `uuid.uuid4`",
+        ),
+        (
+            [text("lib/hours.py", "import time\nOPEN = time.time()\n")],
+            "lib/hours.py",
+            2,
+            "reads the wall clock: `time.time`",
+        ),
+    ],
+)
+def test_line_that_may_agree_by_luck_is_a_warning(
+    tmp_path: Path, edits: list[Edit], file: str, line: int, what: str
+) -> None:
+    root = write_pack(tmp_path / "pack", *edits)
+    found = list(suspects_of(load_pack(run_config(root), project=tmp_path)))
+    assert [(one.code, one.file, one.line) for one in found] == [("ambient_suspect", file, line)]
+    assert found[0].message == f"{what}; what comes of it may differ in another process"
+
+
+def test_good_pack_has_no_suspect_line(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack", templates=ALL_POLICIES)
+    assert list(suspects_of(load_pack(run_config(root), project=tmp_path))) == []

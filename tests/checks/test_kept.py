@@ -121,7 +121,7 @@ def test_a_whole_result_is_kept_under_what_it_reads(tmp_path: Path) -> None:
         "exports": {"view"},
     }
     assert {memory.reads[name] for name in ("5", "6", "M1", "D1", "D2")} == {frozenset({*ORACLE, "validation_cases"})}
-    assert memory.reads["7/kiln_status"] == ORACLE | {"template/kiln_status"}
+    assert memory.reads["7/kiln_status"] == ORACLE | {"budget", "surface", "template/kiln_status"}
 
 
 FAULTS = [

@@ -10,6 +10,7 @@ from bfcl.checks.outline import (
     Unreadable,
     exported_assertions,
     lacking_callables,
+    line_of,
     listed_tools,
     read_outline,
 )
@@ -29,8 +30,8 @@ def _outline(source: str) -> Outline:
 
 
 def test_outline_of_the_good_pack_lacks_nothing() -> None:
-    assert lacking_callables(_outline(BACKEND)) == {}
-    assert listed_tools(_outline(BACKEND)) == (("get_kiln", "get_firing", "start_firing"), 8)
+    assert lacking_callables(_outline(BACKEND)) == ()
+    assert listed_tools(_outline(BACKEND)) == ("get_kiln", "get_firing", "start_firing")
     exports = exported_assertions(_outline(ASSERTIONS))
     assert exports is not None
     assert [info.signature_problem for info in exports] == [None] * 7
@@ -54,24 +55,24 @@ def test_module_that_does_not_compile_is_unreadable(source: bytes, message: str,
 @pytest.mark.parametrize(
     ("source", "lacking"),
     [
-        (CONTRACT + "def list_tools(): return []", {}),
-        (CONTRACT + "list_tools = make()", {}),
-        (CONTRACT + "from helpers import list_tools", {}),
-        (CONTRACT + "class list_tools: ...", {}),
-        (CONTRACT + "if True:\n    def list_tools(x): ...", {}),
-        (CONTRACT + "@cached\ndef list_tools(x): ...", {}),
-        (CONTRACT + "def list_tools(x): ...\nlist_tools = wrap(list_tools)", {}),
-        (CONTRACT + "from helpers import *", {}),
-        (CONTRACT + "globals()['list_tools'] = f", {}),
-        (CONTRACT, {"list_tools": None}),
-        (CONTRACT + "list_tools = ['a']", {"list_tools": 5}),
-        (CONTRACT + "def list_tools(x): ...", {"list_tools": 5}),
-        (CONTRACT + "def list_tools(x): ...\nfrom helpers import *", {"list_tools": 5}),
-        ("def reset(ctx, fixtures): ...", {"list_tools": None, "call_tool": None, "get_state": None}),
-        (CONTRACT + "def list_tools(): ...\ndef outer():\n    def get_state(x): ...", {}),
+        (CONTRACT + "def list_tools(): return []", ()),
+        (CONTRACT + "list_tools = make()", ()),
+        (CONTRACT + "from helpers import list_tools", ()),
+        (CONTRACT + "class list_tools: ...", ()),
+        (CONTRACT + "if True:\n    def list_tools(x): ...", ()),
+        (CONTRACT + "@cached\ndef list_tools(x): ...", ()),
+        (CONTRACT + "def list_tools(x): ...\nlist_tools = wrap(list_tools)", ()),
+        (CONTRACT + "from helpers import *", ()),
+        (CONTRACT + "globals()['list_tools'] = f", ()),
+        (CONTRACT, ("list_tools",)),
+        (CONTRACT + "list_tools = ['a']", ("list_tools",)),
+        (CONTRACT + "def list_tools(x): ...", ("list_tools",)),
+        (CONTRACT + "def list_tools(x): ...\nfrom helpers import *", ("list_tools",)),
+        ("def reset(ctx, fixtures): ...", ("list_tools", "call_tool", "get_state")),
+        (CONTRACT + "def list_tools(): ...\ndef outer():\n    def get_state(x): ...", ()),
     ],
 )
-def test_callables_that_a_backend_certainly_lacks(source: str, lacking: dict[str, int | None]) -> None:
+def test_callables_that_a_backend_certainly_lacks(source: str, lacking: tuple[str, ...]) -> None:
     assert lacking_callables(_outline(source)) == lacking
 
 
@@ -98,8 +99,24 @@ def test_callables_that_a_backend_certainly_lacks(source: str, lacking: dict[str
     ],
 )
 def test_listed_tools_are_known_only_where_they_are_literal(source: str, names: tuple[str, ...] | None) -> None:
-    found = listed_tools(_outline(source))
-    assert (None if found is None else found[0]) == names
+    assert listed_tools(_outline(source)) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (CONTRACT, 4),
+        ("from b import c\n\n\nfrom a import (\n    get_state,\n)\n", 4),
+        ("get_state = None\nget_state = print", 2),
+        ("if True:\n    def get_state(): ...", 2),
+        ("try:\n    from a import get_state\nexcept ImportError:\n    get_state = None", 4),
+        ("from a import *", None),
+        ("def outer():\n    def get_state(): ...", None),
+        ("def get_state(:", None),
+    ],
+)
+def test_line_of_a_name_is_where_the_module_last_binds_it(source: str, line: int | None) -> None:
+    assert line_of(source.encode(), "get_state") == line
 
 
 SIGNATURE = "*, state, trace, task, ctx"

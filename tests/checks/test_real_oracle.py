@@ -15,7 +15,7 @@ from bfcl.oracle.view import lay_view, oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_pack
 from tests.checks.judged import Judged
-from tests.packs import ALL_POLICIES, Edit, append, put, replace, run_config, write_pack
+from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, append, put, replace, run_config, write_pack
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "packs" / "tiny_oracle_pack"
@@ -63,8 +63,9 @@ def test_tiny_pack_readme_names_every_file(tiny: Judged) -> None:
 
 
 def test_every_policy_passes_in_worker_processes(tmp_path: Path) -> None:
-    judged = judge_for_real(write_pack(tmp_path / "pack", templates=ALL_POLICIES))
+    judged = judge_for_real(write_pack(tmp_path / "pack", templates=(*ALL_POLICIES, *ROW_LINKS)))
     assert judged.failures() == []
+    assert judged.warnings() == []
     assert judged.verdict.tier == "gold"
 
 
@@ -134,3 +135,59 @@ def test_checks_tell_what_worker_processes_show(
     found = [(check.id, one.code, one.file) for check in judged.verdict.checks for one in check.failures]
     assert found == expected
     assert str(tmp_path).encode() not in report(judged.pack, judged.config, judged.verdict)
+
+
+COPY = "    return copy.deepcopy(_STATE)"
+ONCE: dict[str, tuple[Edit, list[str]]] = {
+    "reset raises": (
+        replace("backend.py", "    rows = copy", "    raise ValueError('no')\n    rows = copy"),
+        [
+            "5 pack/backend.py:13: reset_raised: `reset` broke instead of answering: ValueError: no (backend.py:13), "
+            "in 10 probes: `kiln_found`, `kiln_missing`, `kiln_wrong_type` and 7 more\n  fix: mend that line",
+            "7 pack/backend.py:13: reset_raised: kiln_status: `reset` broke instead of answering: ValueError: no "
+            "(backend.py:13); 9 more templates meet it: `start_confirmed`, `kiln_and_firing`, `out_of_scope` and 6 "
+            "more\n  fix: mend that line",
+        ],
+    ),
+    "get_state returns a set": (
+        replace("backend.py", COPY, "    return set(_STATE)"),
+        [
+            "5 pack/backend.py:19: state_not_serializable: `get_state` broke instead of answering: get_state returned "
+            "set, expected a JSON object, in 10 probes: `kiln_found`, `kiln_missing`, `kiln_wrong_type` and 7 more\n"
+            "  fix: return a dict of plain JSON values from `get_state`; write a set as a sorted list",
+            "7 pack/backend.py:19: state_not_serializable: kiln_status: `get_state` broke instead of answering: "
+            "get_state returned set, expected a JSON object; 9 more templates meet it: `start_confirmed`, "
+            "`kiln_and_firing`, `out_of_scope` and 6 more\n"
+            "  fix: return a dict of plain JSON values from `get_state`; write a set as a sorted list",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "expected"), ONCE.values(), ids=ONCE)
+def test_what_breaks_every_episode_is_told_once_a_check(tmp_path: Path, edit: Edit, expected: list[str]) -> None:
+    judged = judge_for_real(write_pack(tmp_path / "pack", edit, templates=ALL_POLICIES))
+    assert [one for one in judged.failures() if one.startswith(("5 ", "7 "))] == expected
+    unshown = [one for one in judged.failures() if one.startswith(("6 ", "D1"))]
+    assert len(unshown) == 4
+    assert all(one.endswith("\n  fix: mend what broke its probe, which check 5 tells") for one in unshown)
+
+
+def test_reset_that_counts_is_told_by_d1_and_blames_no_template(tmp_path: Path) -> None:
+    counting = replace("backend.py", "    rows = copy", '    _STATE["n"] = _STATE.get("n", 0) + 1\n    rows = copy')
+    judged = judge_for_real(write_pack(tmp_path / "pack", counting, templates=ALL_POLICIES))
+    assert judged.failures() == [
+        "D1 pack/backend.py:12: nondeterministic_state: `reset` leaves another state when the same process played it "
+        "again: `state.n` is 1 at first, 2 again\n  fix: let `reset` restore everything that calls change"
+    ]
+    assert judged.warnings() == []
+
+
+def test_table_of_assertions_that_is_none_is_told_once_at_its_line(tmp_path: Path) -> None:
+    judged = judge_for_real(write_pack(tmp_path / "pack", append("assertions.py", "\n\nASSERTIONS = []\n")))
+    assert judged.failures() == [
+        "4 pack/assertions.py:61: invalid_signature: `ASSERTIONS` is of type list; expected a dictionary of name to "
+        'function\n  fix: write `ASSERTIONS = {"assert_done": assert_done}`, or remove it: then every function named '
+        "`assert_...` is exported"
+    ]
+    assert judged.verdict.exported_assertions == ()

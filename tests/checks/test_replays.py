@@ -15,8 +15,11 @@ def test_work_left_undone_must_not_break_the_oracle(tmp_path: Path) -> None:
         "    if not confirm and cone == 4:\n        raise KeyError(cone)\n    if not confirm:\n",
     )
     assert judge(tmp_path, raises).failures() == [
-        "7 pack/backend.py:72: tool_raised: start_confirmed: the episode of a candidate that calls everything but "
-        "changes nothing broke: KeyError: 4"
+        (
+            "7 pack/backend.py:72: tool_raised: start_confirmed: the episode of a candidate that calls everything but "
+            "changes nothing broke: KeyError: 4"
+            '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
+        )
     ]
 
 

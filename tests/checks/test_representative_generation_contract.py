@@ -110,11 +110,13 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "7 pack/task_templates.yaml:9: turn_policy_shape_violation: kiln_unnamed: policy "
                 "`missing_slot`: slot `kiln_id` is withheld but not asked for; expected an "
                 "`ask_for_slot` naming it before the first call"
+                "\n  fix: shape the conversation as the message expects, or set the policy that it follows"
             ),
             (
                 "7 pack/task_templates.yaml:14: turn_policy_shape_violation: kiln_unnamed: policy "
                 "`missing_slot`: slot `zone` is withheld but not asked for; expected an `ask_for_slot` "
                 "naming it before the first call"
+                "\n  fix: shape the conversation as the message expects, or set the policy that it follows"
             ),
         ],
     ),
@@ -125,6 +127,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:16: turn_policy_shape_violation: kiln_status: policy "
                 "`multi_tool`: 1 tool call; expected at least two"
+                "\n  fix: shape the conversation as the message expects, or set the policy that it follows"
             ),
         ],
     ),
@@ -144,6 +147,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "7 pack/task_templates.yaml:19: hidden_slot_used_before_reply: kiln_unnamed: call "
                 "`tool_call@0` reads the withheld slot `kiln_id` before any reply states it; expected a "
                 "reply holding `{kiln_id}` earlier"
+                "\n  fix: ask for the slot first, and let that reply hold its placeholder"
             ),
         ],
     ),
@@ -172,6 +176,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:47: trace_schema_violation: start_confirmed: call 0: "
                 '`/atmosphere`: "steam"; expected one of ["oxidation","reduction"]'
+                "\n  fix: change `args` of the milestone, or the slots, to what the tool's schema takes"
             ),
         ],
     ),
@@ -192,11 +197,13 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "7 pack/task_templates.yaml:44: trace_schema_violation: start_confirmed: call 0: "
                 "`/confirm`: start_firing is called with `confirm: true`, but no answered ask_confirm "
                 "covers this batch"
+                "\n  fix: put an `ask_confirm` with its `user_simulator_turns` entry before the call"
             ),
             (
                 "7 pack/task_templates.yaml:48: trace_schema_violation: start_confirmed: call 1: "
                 "`/confirm`: start_firing is called with `confirm: true`, but no answered ask_confirm "
                 "covers this batch"
+                "\n  fix: put an `ask_confirm` with its `user_simulator_turns` entry before the call"
             ),
         ],
     ),
@@ -208,8 +215,20 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         {},
         [
             (
-                "7 pack/task_templates.yaml:89: trace_schema_violation: out_of_scope: required tool "
-                "`get_kiln` is never called"
+                "7 pack/task_templates.yaml:105: trace_schema_violation: out_of_scope: `required_tools` lists "
+                "`get_kiln`, which no milestone calls"
+                "\n  fix: remove `get_kiln` from `required_tools`, or add the call"
+            ),
+        ],
+    ),
+    "required tool of a strict order is never called": (
+        [put_template("kiln_status", ("required_tools",), ["get_firing", "get_kiln"])],
+        {},
+        [
+            (
+                "7 pack/task_templates.yaml:7: trace_schema_violation: kiln_status: `required_tools` lists "
+                "`get_firing`, which no milestone calls"
+                "\n  fix: remove `get_firing` from `required_tools`, or add the call"
             ),
         ],
     ),
@@ -220,6 +239,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:15: surface_guard_violation: kiln_status: the user turns do "
                 "not say the value of slot `kiln_id` where they must"
+                "\n  fix: write the placeholder where the user is to say the value"
             ),
         ],
     ),
@@ -230,6 +250,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:17: surface_guard_violation: kiln_unnamed: the first user "
                 "turn says the value of slot `kiln_id`, which it must leave out"
+                "\n  fix: take the value out of the first user turn: a later one may say it"
             ),
         ],
     ),
@@ -240,6 +261,8 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:15: surface_guard_violation: kiln_status: a user turn says "
                 "the tool `get_kiln`, which it must not mention"
+                "\n  fix: say it in other words, or exempt a tool's name in the manifest's "
+                "`surface_guards.tool_names_exempt`"
             ),
         ],
     ),
@@ -257,6 +280,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "7 pack/task_templates.yaml:22: nondeterministic_replay: start_confirmed: results "
                 'diverged at results[0].by: "backend_a" in world A, "backend_b" in world B; suspect '
                 "lines: backend.py:1: a suspect line"
+                "\n  fix: take time, randomness and ids from `ctx`, and sort what comes out of a set"
             ),
             (
                 "D1 pack/validation_cases.yaml:70: nondeterministic_result: start_done: `start_firing` "
@@ -273,6 +297,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/backend.py:73: tool_raised: start_confirmed: ZeroDivisionError: division by zero "
                 "(call 0 start_firing at backend.py:73)"
+                '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
             ),
         ],
     ),
@@ -283,6 +308,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:14: assertion_failed: kiln_status: `assert_firing_read` does "
                 "not pass on the expected calls: the firing was not looked up"
+                "\n  fix: mend the assertion, or the expected calls; `bfcl preview` shows the conversation"
             ),
         ],
     ),
@@ -299,6 +325,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:99: assertion_not_applicable: out_of_scope: "
                 "`assert_no_tool_called` does not pass on the expected calls: no calls"
+                "\n  fix: list in `success_assertions` only what applies to this conversation"
             ),
         ],
     ),
@@ -309,6 +336,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "7 pack/task_templates.yaml:98: assertion_infrastructure_error: out_of_scope: "
                 "assert_no_tool_called: IndexError: list index out of range"
+                "\n  fix: use `assert` and return nothing; test for a missing call before reading from it"
             ),
         ],
     ),
@@ -365,9 +393,28 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
         {"templates": ("last_firing",)},
         [
             (
-                "7 pack/task_templates.yaml:17: dependent_call_binding_failed: last_firing: the first "
-                "instance has no expected trace: path_missing\n"
+                "7 pack/task_templates.yaml:27: dependent_call_binding_failed: last_firing: the first "
+                "instance has no expected trace: `kiln.recent_firings.7`: the answer of `look` holds a list of 1 at "
+                "`kiln.recent_firings`; expected an element at 7\n"
                 "  fix: correct the path, or narrow the slot filters to rows that have a result"
+            ),
+        ],
+    ),
+    "dependent path names a list's field": (
+        [
+            put_template(
+                "last_firing",
+                ("assistant_milestones", 1, "args", "firing_id", "from_result", "path"),
+                "kiln.recent_firings.x",
+            )
+        ],
+        {"templates": ("last_firing",)},
+        [
+            (
+                "7 pack/task_templates.yaml:27: dependent_call_binding_failed: last_firing: the first "
+                "instance has no expected trace: `kiln.recent_firings.x`: the answer of `look` holds a list of 1 at "
+                "`kiln.recent_firings`; expected an index\n"
+                "  fix: write `kiln.recent_firings.0`, or another index, there"
             ),
         ],
     ),
@@ -398,8 +445,9 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "  fix: add a case that the tool answers with a success"
             ),
             (
-                "7 pack/task_templates.yaml:17: tool_raised: last_firing: the first instance has no "
-                "expected trace: tool_raised"
+                "7 pack/backend.py:46: tool_raised: last_firing: the first instance has no "
+                "expected trace: ZeroDivisionError: division by zero"
+                '\n  fix: mend that line; answer a refusal as `{"error": {"code": "<word>"}}`'
             ),
             (
                 "D1 pack/tools.json:5: no_success_observation: `get_kiln` shows no success to compare; "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bfcl.checks.review_markers import findings
+from bfcl.errors import DriftError
 from bfcl.pack.load import load_pack
 from tests.packs import Edit, append, run_config, text, write_pack
 
@@ -30,3 +33,17 @@ def test_every_marked_line_of_every_file_is_listed(tmp_path: Path) -> None:
 
 def test_binary_files_are_passed_over(tmp_path: Path) -> None:
     assert found(tmp_path, text("picture.png", b"\x89PNG\x00BFCL-TODO\n")) == []
+
+
+@pytest.mark.parametrize("content", ["reviewed\n", None])
+def test_file_that_moved_since_loading_is_not_judged(tmp_path: Path, content: str | None) -> None:
+    root = write_pack(tmp_path / "pack", append("README.md", "BFCL-TODO\n"))
+    pack = load_pack(run_config(root), project=tmp_path)
+    page = root / "README.md"
+    page.unlink() if content is None else page.write_text(content, encoding="utf-8")
+    with pytest.raises(DriftError) as caught:
+        findings(pack)
+    assert str(caught.value) == (
+        "pack_drift: tree/README.md: changed while the pack was being read\n"
+        "  fix: run the same command again when nobody edits the pack"
+    )

@@ -9,6 +9,7 @@ from bfcl.checks.static import static_findings
 from bfcl.pack.load import load_pack, read_pack
 from bfcl.pack.model import Pack
 from tests.checks.judged import judge as validated
+from tests.checks.test_endpoint_conformance import SERVICE
 from tests.packs import (
     ALL_POLICIES,
     Edit,
@@ -175,8 +176,10 @@ def test_static_failures_are_failures_of_validation_too(tmp_path: Path, edit: Ed
         # What was declared a success turns out a refusal of the very arguments that the schema refuses.
         real.add(("5", "successful_validation_case_schema_mismatch"))
     skipped = {check.id for check in judged.verdict.checks if check.status == "skipped"}
+    warned = {(check.id, one) for check in judged.verdict.checks for one in check.warnings}
     for check, found in static_findings(judged.pack, judged.config):
         assert check in skipped or {(check, one.code) for one in found.failures} <= real
+        assert check in skipped or {(check, one) for one in found.warnings} <= warned
 
 
 def test_case_that_declares_nothing_may_cover_either_side(judge: Judge) -> None:
@@ -193,7 +196,7 @@ def test_template_that_can_bind_nothing_is_told_once(judge: Judge) -> None:
 def test_budget_that_no_binding_reaches_is_a_warning_naming_both_numbers(tmp_path: Path) -> None:
     root = write_pack(tmp_path / "pack", add_template("more", like="out_of_scope", category="talk"))
     settings = run_config(root, task_generation__tasks_per_category=3)
-    found = static_findings(load_pack(settings, project=tmp_path), settings)[-1].found
+    found = {one.check: one.found for one in static_findings(load_pack(settings, project=tmp_path), settings)}["7"]
     assert [one.message for one in found.warnings] == [
         "the templates of category `out_of_scope` offer 2 tasks; its budget is 3",
         "the templates of category `talk` offer 2 tasks; its budget is 3",
@@ -214,4 +217,25 @@ def test_check_without_its_file_says_nothing(tmp_path: Path, edit: Edit, silent:
     reading = read_pack(run_config(root), project=tmp_path)
     assert reading.pack is not None
     judged = {one.check for one in static_findings(reading.pack, run_config(root))}
-    assert judged == {"1", "2", "3", "4", "5", "7"} - silent
+    assert judged == {"1", "2", "3", "4", "5", "7", "D1", "I1"} - silent
+
+
+def test_wording_of_a_template_that_depends_on_answers_is_judged_without_them(judge: Judge) -> None:
+    found = judge(put_template("last_firing", ("user_turn_templates", "en"), "How did it go?"))
+    assert [one[:2] for one in _without_budget(found)] == [("7", "surface_guard_violation")]
+
+
+def test_arguments_of_a_template_that_depends_on_answers_are_judged_without_them(judge: Judge) -> None:
+    found = judge(put_template("last_firing", ("assistant_milestones", 0, "args"), {"kiln_id": "{kiln}"}))
+    assert [one[:2] for one in _without_budget(found)] == [("7", "unbound_placeholder")]
+
+
+def test_worker_that_isolates_nothing_is_told(judge: Judge) -> None:
+    assert ("I1", "worker_not_process", None, None) in judge(oracle_runtime__worker="thread")
+
+
+def test_endpoint_without_attestation_is_told_at_its_file(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack", *SERVICE, templates=ALL_POLICIES)
+    settings = run_config(root)
+    found = _without_budget(_told(load_pack(settings, project=tmp_path), settings))
+    assert found == [("A1", "endpoint_attestation_missing", "endpoint_config.yaml", None)]

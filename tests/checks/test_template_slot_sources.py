@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.report import as_problem
+from bfcl.checks.template_slot_sources import findings
+from bfcl.pack.load import load_pack
 from tests.checks.judged import judge
-from tests.packs import ALL_POLICIES, Edit, drop, put, put_template
+from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, drop, put, put_template, run_config, write_pack
 
 REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
     "source kind is unknown": (
@@ -89,6 +92,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "2 pack/task_templates.yaml:12: filter_matches_zero: kiln_status: slot `kiln_id`: no row "
                 "of `kilns` offers a value of `kiln_id` under filter `zone == 'moon'`; expected at least "
                 "one"
+                "\n  fix: loosen the filter, or add rows that pass it and have a value there"
             ),
         ],
     ),
@@ -112,6 +116,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "2 pack/task_templates.yaml:12: invalid_filter: kiln_status: slot `kiln_id`: filter "
                 "'zone or status': only `and` joins clauses, without brackets around a group; expected "
                 "`field op literal`, joined by `and`"
+                "\n  fix: write `field op literal`, several joined by `and`"
             ),
         ],
     ),
@@ -157,6 +162,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "2 pack/task_templates.yaml:10: enum_source_unresolved: kiln_status: slot `kiln_id`: "
                 "parameter `cone` of tool `start_firing` declares no enum to draw from"
+                "\n  fix: name a parameter that declares an enum, or list the values as `literal:[...]`"
             ),
         ],
     ),
@@ -268,6 +274,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "2 pack/task_templates.yaml:161: slot_correction_declaration_invalid: kiln_corrected: "
                 "corrects slot `kiln_id` under policy `negative_path`; expected `correction`"
+                "\n  fix: change the entry of `slot_updates` to what the message expects"
             ),
         ],
     ),
@@ -283,6 +290,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
                 "2 pack/task_templates.yaml:162: slot_correction_declaration_invalid: kiln_corrected: "
                 "replaces slot `kiln_id` of kind `fixture` by one of kind `literal`; expected the same "
                 "kind"
+                "\n  fix: change the entry of `slot_updates` to what the message expects"
             ),
         ],
     ),
@@ -309,3 +317,52 @@ def test_check_2_tells_a_fault_of_rows_once_for_all_slots_that_draw_from_them(tm
 def test_check_2_leaves_the_keys_of_unused_collections_alone(tmp_path: Path) -> None:
     judged = judge(tmp_path, put("fixtures.json", ("bins",), [{"a_id": 1, "b_id": 2}]))
     assert judged.statuses()["2"] == "pass"
+
+
+def test_broken_row_links_are_placed_at_what_declares_them(tmp_path: Path) -> None:
+    judged = judge(
+        tmp_path,
+        put_template("kiln_in_zone", ("slots", "zone", "same_row_as"), "kiln"),
+        put_template(
+            "kiln_of_firing",
+            ("assistant_milestones", 0, "args", "kiln_id"),
+            {"from_fixture": {"slot": "firing_id", "field": "kiln"}},
+        ),
+        put_template("firing_corrected", ("slots", "cone", "filter"), "cone < 6"),
+        templates=ROW_LINKS,
+    )
+    assert judged.failures() == [
+        (
+            "2 pack/task_templates.yaml:14: unknown_slot: kiln_in_zone: slot `zone` takes its row from `kiln`, which is"
+            " no slot of the template\n  fix: did you mean `kiln_id`?"
+        ),
+        (
+            "2 pack/task_templates.yaml:44: unknown_field: kiln_of_firing: argument `kiln_id`: draws field `kiln`,"
+            " which no row of `firings` has\n  fix: did you mean `kiln_id`?"
+        ),
+        (
+            "2 pack/task_templates.yaml:65: slot_row_link_invalid: firing_corrected: slot `cone` takes its row from"
+            " `firing_id` and has a filter of its own; expected none, since the filter of `firing_id` holds\n"
+            "  fix: move the condition to the filter of `firing_id`, or remove it"
+        ),
+    ]
+
+
+def test_slot_that_draws_a_value_from_several_rows_is_a_warning(tmp_path: Path) -> None:
+    zone = {"source": "fixture:kilns.zone", "visible_in_first_turn": True}
+    edit = put_template("kiln_status", ["slots", "kiln_id"], zone)
+    found = findings(load_pack(run_config(write_pack(tmp_path / "pack", edit)), project=tmp_path))
+    assert [str(as_problem(one, root="pack")) for one in found.warnings] == [
+        "pack/task_templates.yaml:10: slot_value_repeats: kiln_status: slot `kiln_id` draws 3 rows with 2 distinct "
+        'values ("south" comes 2 times); tasks that differ in nothing but their rows are published\n'
+        "  fix: draw a field that tells rows apart, narrow the filter to one row a value, or list the values with "
+        "`literal:`"
+    ]
+
+
+def test_slot_whose_row_others_are_taken_from_may_repeat(tmp_path: Path) -> None:
+    zone = {"source": "fixture:kilns.zone", "visible_in_first_turn": True}
+    follower = {"source": "fixture:kilns.kiln_id", "same_row_as": "zone", "visible_in_first_turn": True}
+    edit = put_template("kiln_status", ["slots"], {"zone": zone, "kiln_id": follower})
+    found = findings(load_pack(run_config(write_pack(tmp_path / "pack", edit)), project=tmp_path))
+    assert [one.code for one in found.warnings] == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.report import warnings_to_tell
 from tests.checks.judged import judge
 from tests.packs import ALL_POLICIES, Edit, drop_template, put_template
 
@@ -54,6 +55,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "1 pack/task_templates.yaml:89: invalid_call_order: kiln_and_firing: `call_order_prefix` "
                 "is 3; expected 1 to 2, the number of `required_tools`"
+                "\n  fix: use `strict`, `any`, or `prefix` with a `call_order_prefix` in that range"
             ),
         ],
     ),
@@ -67,6 +69,7 @@ REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
             (
                 "1 pack/task_templates.yaml:89: invalid_call_order: kiln_and_firing: `call_order_prefix` "
                 "is 0; expected 1 to 2, the number of `required_tools`"
+                "\n  fix: use `strict`, `any`, or `prefix` with a `call_order_prefix` in that range"
             ),
         ],
     ),
@@ -265,3 +268,24 @@ def test_check_1_warns_without_failing(
     judged = judge(tmp_path, *edits, **run)
     assert [one for one in judged.warnings() if "_assertion" not in one] == expected
     assert judged.statuses()["1"] == "pass"
+
+
+def test_required_tool_that_check_7_fails_for_is_told_once(tmp_path: Path) -> None:
+    judged = judge(tmp_path, put_template("out_of_scope", ("required_tools",), ["get_kiln"]))
+    assert [one.code for one in judged.verdict.checks[0].warnings] == ["required_tool_never_called"]
+    assert "required_tool_never_called" not in [one.code for one in warnings_to_tell(judged.verdict)]
+    (failure,) = [one for check in judged.verdict.checks for one in check.failures]
+    assert (failure.code, failure.detail, failure.tool) == (
+        "trace_schema_violation",
+        "required_tool_not_called",
+        "get_kiln",
+    )
+
+
+def test_required_tool_is_still_warned_of_where_check_7_does_not_come_to_it(tmp_path: Path) -> None:
+    judged = judge(
+        tmp_path,
+        put_template("out_of_scope", ("required_tools",), ["get_kiln"]),
+        put_template("kiln_status", ("turn_policy",), "single_trun"),
+    )
+    assert "required_tool_never_called" in [one.code for one in warnings_to_tell(judged.verdict)]

@@ -67,7 +67,7 @@ refused shards
 
 1 shards computed, 3 taken from the store
 """
-    assert bfcl("build-report") == (0, text, "")
+    assert bfcl("build-report", "--format", "text") == (0, text, "")
 
 
 def test_report_as_json_lists_every_shard(bfcl: Command, reworded: Path) -> None:
@@ -97,25 +97,25 @@ def test_report_orders_tasks_as_the_pipeline_runs_them_then_unknown_ones_by_name
 
 def test_report_reads_the_newest_invocation(bfcl: Command, reworded: Path) -> None:
     write_log(reworded, {"render": body("render", 2.0)}, "20260302T090001000000-7")
-    said = bfcl("build-report")
+    said = bfcl("build-report", "--format", "text")
     assert said.out.splitlines()[0] == "invocation  20260302T090001000000-7 (started 2026-03-02 09:00:01 UTC)"
 
 
 def test_report_names_at_most_ten_shards_a_task(bfcl: Command, project: Path) -> None:
     write_log(project, {"expand": body("expand", 1.0, *((f"t{number}", "computed") for number in range(12)))})
-    said = bfcl("build-report")
+    said = bfcl("build-report", "--format", "text")
     assert "  expand: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more\n" in said.out
 
 
 def test_report_of_an_invocation_without_tasks_says_so(bfcl: Command, project: Path) -> None:
     write_log(project, {})
     text = f"invocation  {NAME} (started 2026-03-02 09:00:00 UTC)\n\nno task ran\n"
-    assert bfcl("build-report") == (0, text, "")
+    assert bfcl("build-report", "--format", "text") == (0, text, "")
 
 
 def test_report_of_a_directory_with_another_name_shows_no_time(bfcl: Command, project: Path) -> None:
     write_log(project, {}, "by-hand")
-    assert bfcl("build-report").out == "invocation  by-hand\n\nno task ran\n"
+    assert bfcl("build-report", "--format", "text").out == "invocation  by-hand\n\nno task ran\n"
 
 
 def test_report_reads_what_the_build_writes(bfcl: Command, project: Path) -> None:
@@ -142,7 +142,7 @@ def test_report_finds_the_project_from_a_directory_below(
     (reworded / "dodo.py").write_text("")
     (reworded / "packs").mkdir()
     monkeypatch.chdir(reworded / "packs")
-    assert bfcl("build-report").out.startswith(f"invocation  {NAME} ")
+    assert bfcl("build-report", "--format", "text").out.startswith(f"invocation  {NAME} ")
 
 
 def test_project_without_a_log_is_refused(bfcl: Command, project: Path) -> None:
@@ -150,7 +150,7 @@ def test_project_without_a_log_is_refused(bfcl: Command, project: Path) -> None:
         "build_log_missing: build/log: no invocation is recorded here\n"
         "  fix: run `doit generate` first, in the directory of its dodo.py\n"
     )
-    assert bfcl("build-report") == (1, "", said)
+    assert bfcl("build-report", "--format", "text") == (1, "", said)
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,11 @@ def test_project_without_a_log_is_refused(bfcl: Command, project: Path) -> None:
 def test_log_that_is_no_record_is_refused(bfcl: Command, project: Path, text: str) -> None:
     (write_log(project, {}) / "expand.json").write_text(text)
     said = f"build_log_unreadable: build/log/{NAME}: holds a file that is no record of a task\n{FIX}"
-    assert bfcl("build-report") == (1, "", said)
+    assert bfcl("build-report", "--format", "text") == (1, "", said)
+
+
+def test_report_is_the_same_document_by_either_flag_and_to_scripts(bfcl: Command, reworded: Path) -> None:
+    piped = bfcl("build-report")
+    assert json.loads(piped.out)["schema_version"] == "1.0"
+    assert bfcl("build-report", "--json") == bfcl("build-report", "--format", "json") == piped
+    assert reworded.is_dir()

@@ -82,3 +82,46 @@ def test_arguments_that_are_no_object_are_refused(bfcl: Run, pack: Path, argumen
     assert (status, out) == (1, "")
     assert err.startswith(told)
     assert pack.is_dir()
+
+
+def test_record_is_one_object_where_json_is_asked_for(bfcl: Run, pack: Path) -> None:
+    asked = ("call", "pack", "get_kiln", "--args", '{"kiln_id": "K-90"}', "--record", "gone", "--format", "json")
+    status, out, err = bfcl(*asked)
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {
+        "id": "gone",
+        "tool": "get_kiln",
+        "arguments": {"kiln_id": "K-90"},
+        "expect": {"result_class": "structured_error", "error_code": "not_found", "state_unchanged": True},
+    }
+    assert pack.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("get_klin", "`get_klin` is not in tools.json (did you mean `get_kiln`?)"),
+        ("sing", "`sing` is not in tools.json"),
+    ],
+)
+def test_tool_outside_the_catalog_is_told_with_the_closest(bfcl: Run, pack: Path, tool: str, told: str) -> None:
+    _, out, _ = bfcl("call", "pack", tool, "--format", "text")
+    assert out.splitlines()[1] == f"  warning   {told}"
+    assert pack.is_dir()
+
+
+def test_record_tells_on_stderr_what_stands_against_the_case(bfcl: Run, pack: Path) -> None:
+    status, out, err = bfcl("call", "pack", "get_klin", "--record", "odd", "--format", "json")
+    assert (status, json.loads(out)["id"]) == (0, "odd")
+    assert err == (
+        "warning: unknown_tool: the catalog has no tool `get_klin`, so no check accepts a case of it\n"
+        "  fix: did you mean `get_kiln`?\n"
+    )
+    assert pack.is_dir()
+
+
+def test_record_of_a_name_in_use_is_refused(bfcl: Run, pack: Path) -> None:
+    status, out, err = bfcl("call", "pack", "get_kiln", "--record", "kiln_found")
+    assert (status, out) == (1, "")
+    assert err.startswith("call_record_invalid: --record: the pack has a validation case `kiln_found` already\n")
+    assert pack.is_dir()

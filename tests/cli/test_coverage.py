@@ -58,7 +58,7 @@ def test_missing_probe_ends_in_2_and_is_told_last(bfcl, project):
         "\nmissing\n"
         "pack/tools.json:25: incomplete_validation_coverage: `get_firing` has no negative probe;"
         " expected at least one\n"
-        "  fix: add a case with `bfcl call <pack> get_firing --args '{...}' --record <name>`\n"
+        "  fix: add a case that the tool refuses; for a refusal told as a plain result say `coverage: negative`\n"
     )
 
 
@@ -68,3 +68,9 @@ def test_document_says_what_was_run(bfcl, project):
     document = json.loads(ended.out)
     assert (document["status"], document["probes_run"], document["missing"]) == ("complete", True, [])
     assert json.loads(bfcl("coverage", "pack", "--static", "--format", "json").out)["probes_run"] is False
+
+
+def test_pack_of_a_service_is_covered_statically(bfcl, project):
+    bfcl("scaffold-oracle-pack", "--domain", "Desk", "--target", "desk", "--transport", "endpoint")
+    ended = bfcl("coverage", "desk", "--static", "--format", "json")
+    assert (ended.status, ended.err) == (0, "")

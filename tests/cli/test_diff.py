@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from bfcl.pack.own_config import load_own
 from tests.packs import drop, put, put_template, replace, text, write_pack
 
@@ -109,3 +111,27 @@ def test_many_rows_are_cut_in_text_and_whole_in_the_document(bfcl, project):
     write_pack(project / "b", *(put("fixtures.json", ("firings", "-"), row) for row in rows))
     assert "    added    F-27\n    and 12 more\n" in bfcl("diff", "a", "b", "--format", "text").out
     assert len(json.loads(bfcl("diff", "a", "b", "--format", "json").out)["items"]["fixtures"]) == 20
+
+
+@pytest.mark.parametrize(("left", "right"), [("a", "service"), ("service", "a"), ("service", "other")])
+def test_pack_of_a_service_is_compared_with_any_pack(bfcl, project, left, right):
+    write_pack(project / "a")
+    for name in ("service", "other"):
+        made = bfcl("scaffold-oracle-pack", "--domain", name, "--target", name, "--transport", "endpoint")
+        assert made.status == 0
+    document = json.loads(bfcl("diff", left, right, "--format", "json").out)
+    assert document["status"] == "different"
+    backend = {one["name"]: one["change"] for one in document["items"].get("backend", ())}
+    assert backend.get("call_tool") == ("removed" if left == "a" else "added" if right == "a" else None)
+
+
+def test_pack_of_a_service_equals_itself(bfcl, project):
+    bfcl("scaffold-oracle-pack", "--domain", "Desk", "--target", "desk", "--transport", "endpoint")
+    ended = bfcl("diff", "desk", "desk", "--format", "json", "--exit-code")
+    assert (ended.status, json.loads(ended.out)["status"]) == (0, "equal")
+
+
+def test_helper_module_is_an_item_of_its_own(bfcl, project):
+    write_pack(project / "a", text("rows.py", "X = 1\n"))
+    write_pack(project / "b", text("rows.py", "X = 2\n"))
+    assert bfcl("diff", "a", "b", "--format", "text").out.endswith("\nmodules\n  changed  rows.py: X changed\n")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bfcl.authoring.imports.fixtures_text import with_collection
+from bfcl.canonical import Json
 from bfcl.cli.imports import imports
 from bfcl.cli.main import COMMANDS
 from tests.cli.conftest import Ended
@@ -309,3 +312,35 @@ def test_unusable_command_line_ends_in_1(bfcl: Command, here: Path, arguments: t
     assert (said.status, said.out) == (1, "")
     assert message in said.err
     assert not (here / "t").exists()
+
+
+def test_records_file_that_appears_meanwhile_is_not_replaced(
+    bfcl: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "kilns.csv").write_text("kiln_id\nK-1\n")
+
+    def slow(data: bytes | None, name: str, rows: Sequence[Mapping[str, Json]], **how: Any) -> bytes:
+        (project / "fixtures.json").write_text("theirs")
+        return with_collection(data, name, rows, **how)
+
+    monkeypatch.setattr("bfcl.cli.imports.with_collection", slow)
+    asked = ("import", "records", "kilns.csv", "--collection", "kilns", "--key", "kiln_id", "--into", "fixtures.json")
+    assert bfcl(*asked) == (
+        1,
+        "",
+        "fixtures.json: output_exists: the file exists already\n"
+        "  fix: run the same command again: it adds to the file\n",
+    )
+    assert (project / "fixtures.json").read_text() == "theirs"
+
+
+def test_records_keep_the_mode_of_the_file_they_go_into(
+    bfcl: Callable[..., tuple[int, str, str]], project: Path
+) -> None:
+    (project / "rows.csv").write_text("id,n\na,1\n")
+    into = project / "fixtures.json"
+    into.write_text("{}\n")
+    into.chmod(0o600)
+    arguments = ("import", "records", "rows.csv", "--collection", "rows", "--key", "id", "--into", "fixtures.json")
+    assert bfcl(*arguments)[0] == 0
+    assert into.stat().st_mode & 0o7777 == 0o600

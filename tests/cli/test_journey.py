@@ -36,7 +36,7 @@ def test_table_of_a_stage_is_the_file_it_writes() -> None:
 def test_whole_id_wins_over_longer_ids_that_begin_so(bfcl: Command, run: Path) -> None:
     ids = ["plant__a__1", "plant__a__12"]
     runs.write_run(run, [runs.records(runs.renamed(samples.task(1), task_id)) for task_id in ids])
-    said = bfcl("trace", "plant__a__1")
+    said = bfcl("trace", "--format", "text", "plant__a__1")
     assert said.out.splitlines()[0] == "task       plant__a__1"
 
 
@@ -48,12 +48,12 @@ def test_ambiguous_id_lists_the_candidates(bfcl: Command, run: Path) -> None:
         "`plant__read_then_set__0000000000000003`\n"
         "  fix: give more of the id\n"
     )
-    assert bfcl("trace", "plant") == (1, "", said)
+    assert bfcl("trace", "--format", "text", "plant") == (1, "", said)
 
 
 def test_ambiguous_id_lists_at_most_ten(bfcl: Command, run: Path) -> None:
     runs.good_run(run, 12)
-    said = bfcl("trace", "")
+    said = bfcl("trace", "--format", "text", "")
     assert said.err.count("`plant__") == 10
     assert "`plant__read_then_set__000000000000000a` and 2 more\n" in said.err
 
@@ -66,7 +66,7 @@ def test_unknown_id_names_close_ones(bfcl: Command, run: Path) -> None:
         "  fix: did you mean `plant__read_then_set__0000000000000001`, `plant__read_then_set__0000000000000002`, "
         "`plant__read_then_set__0000000000000003`?\n"
     )
-    assert bfcl("trace", "plant__reed_then_set__0000000000000004") == (1, "", said)
+    assert bfcl("trace", "--format", "text", "plant__reed_then_set__0000000000000004") == (1, "", said)
 
 
 def test_unknown_id_without_a_close_one_says_where_ids_are(bfcl: Command, run: Path) -> None:
@@ -75,12 +75,14 @@ def test_unknown_id_without_a_close_one_says_where_ids_are(bfcl: Command, run: P
         "unknown_task_id: zzz: none of the 1 tasks of build/runs/demo has this id, or begins or ends with it\n"
         "  fix: take an id from stage_cache/task_instances.parquet, or name another run with `--run`\n"
     )
-    assert bfcl("trace", "zzz") == (1, "", said)
+    assert bfcl("trace", "--format", "text", "zzz") == (1, "", said)
 
 
 def test_empty_table_holds_no_id(bfcl: Command, run: Path) -> None:
     runs.write_run(run, [])
-    assert bfcl("trace", "a").err.startswith("unknown_task_id: a: none of the 0 tasks of build/runs/demo has this id")
+    assert bfcl("trace", "--format", "text", "a").err.startswith(
+        "unknown_task_id: a: none of the 0 tasks of build/runs/demo has this id"
+    )
 
 
 IDS = ["p__lend__1a", "p__lend__1b", "p__lend__2c", "p__return__1a"]

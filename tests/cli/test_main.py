@@ -120,6 +120,13 @@ def test_unknown_command_without_a_close_one_names_none(bfcl: Callable[..., obje
     assert bfcl("xyz") == (1, "", f"{message}\n")
 
 
+def test_command_of_doit_is_a_usage_error_naming_doit(bfcl: Callable[..., object]) -> None:
+    message = (
+        "Usage: bfcl [OPTIONS] COMMAND [ARGS]...\nTry 'bfcl --help' for help.\n\nError: no such command `validate`"
+    )
+    assert bfcl("validate") == (1, "", f"{message}; run `doit validate`\n")
+
+
 def test_version_prints_the_installed_distribution(
     bfcl: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +155,7 @@ def test_help_imports_no_subcommand_and_nothing_heavy() -> None:
 
 def test_text_that_the_terminal_cannot_encode_is_spelt_out(tmp_path: Path) -> None:
     run = runs.good_run(tmp_path / "run", 1).root
-    command = [sys.executable, "-m", "bfcl", "trace", "1", "--run", str(run)]
+    command = [sys.executable, "-m", "bfcl", "trace", "1", "--run", str(run), "--format", "text"]
     environment = {**os.environ, "PYTHONIOENCODING": "iso8859-7"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY, env=environment)
     assert "Check V-1, then set it to 1 b\\xe4r.\n" in done.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bfcl.cli.place import built_runs, project_root, shown
+from bfcl.cli.place import built_runs, project_root
 from tests.cli import runs
 from tests.cli.conftest import Ended
 
@@ -44,13 +44,13 @@ def test_default_is_the_run_of_the_tiny_configuration(bfcl: Command, project: Pa
     write_config(project, "tiny.yaml")
     for name in ("tiny", "other"):
         runs.good_run(project / "build" / "runs" / name)
-    assert run_line(bfcl("trace", ID)) == "run        build/runs/tiny"
+    assert run_line(bfcl("trace", "--format", "text", ID)) == "run        build/runs/tiny"
 
 
 def test_default_is_the_only_run_where_the_tiny_configuration_is_not_built(bfcl: Command, project: Path) -> None:
     write_config(project, "tiny.yaml")
     runs.good_run(project / "build" / "runs" / "other")
-    assert run_line(bfcl("trace", ID)) == "run        build/runs/other"
+    assert run_line(bfcl("trace", "--format", "text", ID)) == "run        build/runs/other"
 
 
 def test_several_runs_without_a_built_default_are_named(bfcl: Command, project: Path) -> None:
@@ -60,14 +60,14 @@ def test_several_runs_without_a_built_default_are_named(bfcl: Command, project: 
         "run_ambiguous: 2 runs are there: build/runs/a, build/runs/b; expected one, or the run of configs/tiny.yaml\n"
         "  fix: choose one, such as `--run build/runs/a`\n"
     )
-    assert bfcl("trace", ID) == (1, "", said)
+    assert bfcl("trace", "--format", "text", ID) == (1, "", said)
 
 
 def test_project_without_a_run_is_refused(bfcl: Command, project: Path) -> None:
     write_config(project, "tiny.yaml")
     (project / "build" / "runs" / "empty").mkdir(parents=True)
     said = f"run_not_found: .: neither configs/tiny.yaml nor build/runs/ leads to a run with stage tables\n{FIX}"
-    assert bfcl("trace", ID) == (1, "", said)
+    assert bfcl("trace", "--format", "text", ID) == (1, "", said)
 
 
 def test_config_names_the_run_from_the_current_directory(
@@ -77,17 +77,20 @@ def test_config_names_the_run_from_the_current_directory(
     (project / "dodo.py").touch()
     runs.good_run(project / "elsewhere" / "mine")
     monkeypatch.chdir(project / "configs")
-    assert run_line(bfcl("trace", ID, "--config", "mine.yaml")) == f"run        {project}/elsewhere/mine"
+    assert (
+        run_line(bfcl("trace", "--format", "text", ID, "--config", "mine.yaml"))
+        == f"run        {project}/elsewhere/mine"
+    )
 
 
 def test_config_of_a_run_that_is_not_built_is_refused(bfcl: Command, project: Path) -> None:
     write_config(project, "mine.yaml", expt_name="mine")
     said = f"run_not_found: build/runs/mine: holds no stage_cache/task_instances.parquet\n{FIX}"
-    assert bfcl("trace", ID, "--config", "configs/mine.yaml") == (1, "", said)
+    assert bfcl("trace", "--format", "text", ID, "--config", "configs/mine.yaml") == (1, "", said)
 
 
 def test_config_that_is_no_configuration_is_refused_with_its_own_problems(bfcl: Command, project: Path) -> None:
-    said = bfcl("trace", ID, "--config", "gone.yaml")
+    said = bfcl("trace", "--format", "text", ID, "--config", "gone.yaml")
     assert (said.status, said.out) == (1, "")
     assert said.err == (
         "gone.yaml: generation_config_invalid: "
@@ -98,12 +101,12 @@ def test_config_that_is_no_configuration_is_refused_with_its_own_problems(bfcl: 
 
 def test_run_may_stand_anywhere(bfcl: Command, project: Path, tmp_path: Path) -> None:
     runs.good_run(tmp_path / "copied")
-    assert run_line(bfcl("trace", ID, "--run", "../copied")) == "run        ../copied"
+    assert run_line(bfcl("trace", "--format", "text", ID, "--run", "../copied")) == "run        ../copied"
 
 
 def test_run_without_tables_is_refused(bfcl: Command, project: Path) -> None:
     said = f"run_not_found: gone: holds no stage_cache/task_instances.parquet\n{FIX}"
-    assert bfcl("trace", ID, "--run", "gone") == (1, "", said)
+    assert bfcl("trace", "--format", "text", ID, "--run", "gone") == (1, "", said)
 
 
 def test_project_root_is_the_nearest_directory_with_a_dodo(tmp_path: Path) -> None:
@@ -123,9 +126,3 @@ def test_built_runs_are_those_with_tables_by_name(project: Path) -> None:
         runs.good_run(project / "build" / "runs" / name, 1)
     (project / "build" / "runs" / "c").touch()
     assert [run.root.name for run in built_runs(project)] == ["a", "b"]
-
-
-def test_paths_below_the_current_directory_are_shown_from_it(project: Path) -> None:
-    assert shown(project / "a" / "b") == "a/b"
-    assert shown(project.parent) == str(project.parent)
-    assert shown(Path("../a")) == "../a"

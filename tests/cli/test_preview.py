@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.cli.main import cli
+from bfcl.cli.show import run
 from tests.packs import put_template, write_pack
 
 Run = Callable[..., tuple[int, str, str]]
@@ -57,3 +59,16 @@ def test_preview_of_no_pack_is_refused(bfcl: Run, project: Path) -> None:
 @pytest.mark.parametrize("count", ["0", "x"])
 def test_preview_count_is_a_number_above_zero(bfcl: Run, project: Path, count: str) -> None:
     assert bfcl("preview", str(project), "--n", count)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "terminal", "json_told"),
+    [("text", False, False), ("json", True, True), ("html", True, False), ("html", False, True)],
+)
+def test_refusal_of_a_preview_is_told_in_the_form_asked_for(
+    project: Path, capsys: pytest.CaptureFixture[str], asked: str, terminal: bool, json_told: bool
+) -> None:
+    assert run(cli, ["preview", str(project), "--format", asked], terminal=terminal) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("{") is json_told

@@ -75,7 +75,14 @@ def test_dodo_imports_what_the_repositorys_own_imports() -> None:
 
 
 def test_output_is_ignored_by_git() -> None:
-    assert project_files()[".gitignore"] == b"/build/\n"
+    assert project_files()[".gitignore"].decode().split("\n") == [
+        "/build/",
+        "# What packs publish under their own validate.yaml.",
+        "/packs/*_output/",
+        "/packs/*_runs/",
+        "/packs/.bfcl/",
+        "",
+    ]
 
 
 def test_workflow_restores_and_saves_build_under_one_key() -> None:
@@ -89,7 +96,7 @@ def test_workflow_restores_and_saves_build_under_one_key() -> None:
     assert [step["run"] for step in steps if "run" in step] == [
         'pip install "${BFCL_BUILD:?set this repository variable to the source of bfcl-build}"',
         "doit generate",
-        "bfcl build-report",
+        "bfcl build-report --format text",
     ]
 
 

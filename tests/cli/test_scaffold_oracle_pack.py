@@ -86,12 +86,21 @@ def test_flags_at_fault_are_all_named_and_nothing_is_made(bfcl: Bfcl, project: P
     assert list(project.iterdir()) == []
 
 
-@pytest.mark.parametrize("transport", ["python", "endpoint"])
 @pytest.mark.parametrize("language", ["ja", "pt-BR"])
-def test_static_check_finds_nothing_in_a_new_pack(bfcl: Bfcl, language: str, transport: str) -> None:
-    flags = ["--language", language, "--transport", transport, "--include-held-out"]
-    bfcl("scaffold-oracle-pack", "--domain", "desk", "--target", "desk", *flags)
+def test_static_check_finds_nothing_in_a_new_pack(bfcl: Bfcl, language: str) -> None:
+    bfcl("scaffold-oracle-pack", "--domain", "desk", "--target", "desk", "--language", language, "--include-held-out")
     assert bfcl("check", "desk", "--format", "text") == (0, "desk: 0 errors, 0 warnings\n", "")
+
+
+@pytest.mark.parametrize("language", ["ja", "pt-BR"])
+def test_static_check_of_a_new_pack_of_a_service_misses_its_attestation_alone(bfcl: Bfcl, language: str) -> None:
+    flags = ["--language", language, "--transport", "endpoint", "--include-held-out"]
+    bfcl("scaffold-oracle-pack", "--domain", "desk", "--target", "desk", *flags)
+    status, out, err = bfcl("check", "desk", "--format", "text")
+    assert (status, err) == (2, "")
+    first, last = out.splitlines()
+    assert first.startswith("desk/endpoint_config.yaml: error endpoint_attestation_missing: ")
+    assert last == "desk: 1 error, 0 warnings"
 
 
 @pytest.mark.parametrize("held_out", [[], ["--include-held-out"]], ids=["plain", "held_out"])

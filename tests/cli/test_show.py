@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.cli.show import run, visible
+from bfcl.cli.show import format_option, json_option, run, visible
 from bfcl.errors import BfclError, ConfigError, Problem
 
 
@@ -99,3 +99,42 @@ def test_visible_text_steers_no_terminal_and_stays_readable(text: str) -> None:
     shown = visible(text)
     assert all(character in "\t\n" or not (ord(character) < 32 or 127 <= ord(character) < 160) for character in shown)
     assert visible(shown) == shown
+
+
+FORMS = ("html", "github", "sarif")
+
+
+def _asks(*more: str) -> click.Command:
+    def callback(format_: str) -> None:
+        raise ConfigError(Problem(code="odd", message=f"asked for {format_}"))
+
+    return format_option(*more)(click.Command("asks", callback=callback))
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [("text", "text"), ("json", "json"), ("auto", "auto"), ("html", "auto"), ("github", "text"), ("sarif", "json")],
+)
+def test_refusal_is_told_in_the_form_asked_for(
+    capsys: pytest.CaptureFixture[str], asked: str, told: str, terminal: bool
+) -> None:
+    assert run(_asks(*FORMS), ["--format", asked], terminal=terminal) == 1
+    as_text = told == "text" or (told == "auto" and terminal)
+    assert capsys.readouterr().err.startswith("odd: asked for" if as_text else "{")
+
+
+def test_form_that_a_command_does_not_know_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_asks("html"), ["--format", "sarif"], terminal=True) == 1
+    assert "'sarif' is not one of 'auto', 'json', 'text', 'html'" in capsys.readouterr().err
+
+
+def test_json_flag_also_asks_for_refusals_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    def callback(json_: bool) -> None:
+        raise ConfigError(Problem(code="odd", message=f"asked for {json_}"))
+
+    command = json_option(click.Command("asks", callback=callback))
+    assert run(command, ["--json"], terminal=True) == 1
+    assert capsys.readouterr().err.startswith("{")
+    assert run(command, [], terminal=True) == 1
+    assert capsys.readouterr().err == "odd: asked for False\n"

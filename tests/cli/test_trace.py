@@ -77,7 +77,7 @@ def test_published_task_is_shown_whole(bfcl: Command, run: Path) -> None:
   final_output       passed   published: tier gold, gold eligible, validated by schema, replay, assertions
 """
     text = HEAD.format(n=1) + stages + TALK.format(n=1) + "published\n"
-    assert bfcl("trace", "plant__read_then_set__0000000000000001") == (0, text, "")
+    assert bfcl("trace", "--format", "text", "plant__read_then_set__0000000000000001") == (0, text, "")
 
 
 def test_task_with_broken_guard_is_dropped_by_render_and_kept_in_raw(bfcl: Command, run: Path) -> None:
@@ -95,7 +95,7 @@ def test_task_with_broken_guard_is_dropped_by_render_and_kept_in_raw(bfcl: Comma
   final_output       dropped  not_selected: in benchmark_raw.parquet, not in benchmark.parquet
 """
     end = "dropped by render: surface_guard_violation: must_omit: slot `bar`\n"
-    assert bfcl("trace", "0002") == (0, HEAD.format(n=2) + stages + TALK.format(n=2) + end, "")
+    assert bfcl("trace", "--format", "text", "0002") == (0, HEAD.format(n=2) + stages + TALK.format(n=2) + end, "")
 
 
 def test_task_without_trace_is_dropped_by_expected_trace_and_later_drops_only_follow(bfcl: Command, run: Path) -> None:
@@ -112,7 +112,7 @@ def test_task_without_trace_is_dropped_by_expected_trace_and_later_drops_only_fo
     unplayed = samples.replay(one, "schema_invalid")
     edits = {"expected_traces": none, "schema_validated_traces": rejected, "replay_validated_tasks": unplayed}
     runs.write_run(run, [runs.records(one, **edits)])
-    said = bfcl("trace", one.task_id)
+    said = bfcl("trace", "--format", "text", one.task_id)
     assert _stages(said)[3:] == [
         "  expected_trace     dropped  dependent_call_binding_failed",
         "  schema_validation  dropped  trace_not_derived",
@@ -131,7 +131,7 @@ def test_task_with_invalid_call_names_call_pointer_and_code(bfcl: Command, run: 
     )
     rejected = dataclasses.replace(samples.schema(one, valid=False), failures=failures)
     runs.write_run(run, [runs.records(one, schema_validated_traces=rejected)])
-    said = bfcl("trace", one.task_id)
+    said = bfcl("trace", "--format", "text", one.task_id)
     assert said.out.splitlines()[-1] == (
         "dropped by schema_validation: expected_trace_schema_mismatch: "
         "call 2/bar: type: 'x' is not an integer; missing_required_tool: no call of `list_alarms`"
@@ -152,7 +152,7 @@ def test_task_with_failed_assertion_shows_each_assertion(bfcl: Command, run: Pat
         ),
     )
     runs.write_run(run, [runs.records(one, replay_validated_tasks=failed)])
-    said = bfcl("trace", one.task_id)
+    said = bfcl("trace", "--format", "text", one.task_id)
     assert said.out.endswith(
         "\nassertions\n"
         "  passed          assert_read\n"
@@ -166,7 +166,7 @@ def test_task_with_failed_assertion_shows_each_assertion(bfcl: Command, run: Pat
 def test_task_missing_from_a_published_run_is_dropped_by_final_output(bfcl: Command, run: Path) -> None:
     samples.published(run, 1, rejected=())
     runs.good_run(run, 2)
-    said = bfcl("trace", "0002")
+    said = bfcl("trace", "--format", "text", "0002")
     assert said.out.splitlines()[-1] == "dropped by final_output: not_in_raw: no row in benchmark_raw.parquet"
 
 
@@ -174,7 +174,7 @@ def test_unfinished_run_shows_what_is_there(bfcl: Command, run: Path) -> None:
     later = ["rendered_conversations", "expected_traces", "schema_validated_traces", "replay_validated_tasks"]
     one, two = samples.task(1), samples.task(2)
     runs.write_run(run, [runs.records(one), runs.records(two, conversation_plans=None)], without=later)
-    said = bfcl("trace", two.task_id)
+    said = bfcl("trace", "--format", "text", two.task_id)
     assert said.status == 0
     assert _stages(said) == [
         "  expand             passed   seed 18446744073709551614",
@@ -197,14 +197,19 @@ def test_row_at_another_position_of_a_stale_table_is_found(bfcl: Command, run: P
     stale = run.parent / "stale"
     runs.write_run(stale, [runs.records(two), runs.records(one)])
     (stale / "stage_cache" / "expected_traces.parquet").replace(run / "stage_cache" / "expected_traces.parquet")
-    assert 'set_valve(bar=2, valve="V-2")' in _conversation(bfcl("trace", two.task_id, "--run", str(run)))
+    assert 'set_valve(bar=2, valve="V-2")' in _conversation(
+        bfcl("trace", "--format", "text", two.task_id, "--run", str(run))
+    )
 
 
 def test_corrected_slot_shows_its_first_value(bfcl: Command, run: Path) -> None:
     update = SlotDelivery(entry_index=0, values={"bar": 5}, aliases={})
     one = dataclasses.replace(samples.task(1), slots={"bar": 5, "valve": "V-1"}, slot_updates=(update,))
     runs.write_run(run, [runs.records(one)])
-    assert '\nslots      bar = 5 (first 1)\n           valve = "V-1"\n' in bfcl("trace", one.task_id).out
+    assert (
+        '\nslots      bar = 5 (first 1)\n           valve = "V-1"\n'
+        in bfcl("trace", "--format", "text", one.task_id).out
+    )
 
 
 def test_task_without_slots_intent_and_difficulty_leaves_the_lines_out(bfcl: Command, run: Path) -> None:
@@ -213,7 +218,7 @@ def test_task_without_slots_intent_and_difficulty_leaves_the_lines_out(bfcl: Com
     )
     records = {**runs.records(samples.task(1)), "task_instances": bare}
     runs.write_run(run, [records])
-    head = bfcl("trace", bare.task_id).out.partition("\nstages\n")[0]
+    head = bfcl("trace", "--format", "text", bare.task_id).out.partition("\nstages\n")[0]
     assert head.splitlines()[1:] == ["template   read_then_set (confirmation, valves)", "run        build/runs/demo"]
 
 
@@ -222,7 +227,7 @@ def test_text_of_several_lines_is_indented_and_control_characters_spelt_out(bfcl
     surface = dataclasses.replace(samples.surface(one), turns=(Turn(kind="user", content="first\n\x1b[2Jsecond"),))
     runs.write_run(run, [runs.records(one, rendered_conversations=surface)])
     talk = "   0 user         first\n                  \\x1b[2Jsecond"
-    assert _conversation(bfcl("trace", one.task_id)) == talk
+    assert _conversation(bfcl("trace", "--format", "text", one.task_id)) == talk
 
 
 @pytest.mark.parametrize("asked", ["plant__read_then_set__0000000000000003", "0003", "3"])
@@ -306,12 +311,12 @@ def test_json_of_a_dropped_task_names_stage_reason_and_detail(bfcl: Command, run
 def test_config_and_run_together_are_a_usage_error(bfcl: Command) -> None:
     usage = "Usage: bfcl trace [OPTIONS] TASK_ID\nTry 'bfcl trace --help' for help.\n\n"
     said = f"{usage}Error: give --config or --run, not both\n"
-    assert bfcl("trace", "x", "--config", "a", "--run", "b") == (1, "", said)
+    assert bfcl("trace", "--format", "text", "x", "--config", "a", "--run", "b") == (1, "", said)
 
 
 def test_damaged_table_is_refused_by_name(bfcl: Command, run: Path) -> None:
     runs.good_run(run)
     (run / "stage_cache" / "expected_traces.parquet").write_bytes(b"PAR1")
-    said = bfcl("trace", "0001")
+    said = bfcl("trace", "--format", "text", "0001")
     assert (said.status, said.out) == (1, "")
     assert said.err.startswith("table_unreadable: expected_traces.parquet: cannot be read: ")

@@ -9,7 +9,7 @@ import pytest
 
 from bfcl.checks.validate import CHECKS
 from bfcl.graph import keys, sources
-from bfcl.graph.sources import PACKAGE, ROOTS, STARTER, closure, code_digest, imported, package_files
+from bfcl.graph.sources import PACKAGE, ROOTS, STARTER, closure, code_digest, imported, package_files, schema_files
 from bfcl.stages import STAGES
 
 
@@ -90,6 +90,31 @@ def test_code_digest_changes_with_any_module_of_the_closure(monkeypatch: pytest.
         monkeypatch.undo()
         code_digest.cache_clear()
     assert code_digest("render") == before
+
+
+def test_code_digest_changes_with_a_schema_of_a_room_that_the_closure_enters(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {kind: code_digest(kind) for kind in ROOTS}
+    genuine = sources.blake3_file
+
+    def other(path: Path) -> object:
+        return "changed" if path.name == "task_templates.schema.json" else genuine(path)
+
+    monkeypatch.setattr(sources, "blake3_file", other)
+    code_digest.cache_clear()
+    try:
+        changed = {kind for kind in ROOTS if code_digest(kind) != before[kind]}
+    finally:
+        monkeypatch.undo()
+        code_digest.cache_clear()
+    assert {"prepare", "validation", "final_output"} <= changed
+    assert {"merge", "reference_profile", "executable_replay"}.isdisjoint(changed)
+
+
+def test_schemas_of_a_closure_are_those_of_its_rooms() -> None:
+    found = schema_files(["bfcl.errors", "bfcl.pack.load"])
+    assert found == sorted((PACKAGE / "pack" / "schemas").glob("*.json"))
+    assert found
+    assert schema_files(["bfcl.errors", "bfcl.stages.expand"]) == []
 
 
 def test_package_files_are_sources_and_schemas() -> None:

@@ -10,7 +10,7 @@ from bfcl.graph import validation_evidence
 from bfcl.graph.validation_evidence import ValidationEvidence
 from bfcl.graph.validation_parts import Parts
 from bfcl.pack.load import load_pack
-from tests.packs import Edit, append, put, run_config, write_pack
+from tests.packs import Edit, append, put, run_config, text, write_pack
 
 CASES = frozenset({"validation_cases", "view"})
 TOOLS = frozenset({"tools"})
@@ -39,7 +39,7 @@ def written(path: Path, of: Parts, **values: object) -> None:
     evidence = opened(path, of)
     for name, value in values.items():
         evidence.keep(name, TOOLS, value)  # type: ignore[arg-type]
-    evidence.save()
+    evidence.save(saw_pages=True)
 
 
 def test_kept_value_is_found_by_a_later_validation(path: Path, good: Parts) -> None:
@@ -47,7 +47,7 @@ def test_kept_value_is_found_by_a_later_validation(path: Path, good: Parts) -> N
     assert evidence.find("5", CASES) is None
     value = {"status": "fail", "messages": ["lò nung é", None, 1, 1.5, True]}
     evidence.keep("5", CASES, value)
-    evidence.save()
+    evidence.save(saw_pages=True)
     later = opened(path, good)
     assert later.find("5", CASES) == value
     assert later.find("6", CASES) is None
@@ -63,6 +63,24 @@ def test_edited_content_finds_nothing_and_going_back_finds_it_again(tmp_path: Pa
     written(path, edited, one=[2])
     assert opened(path, good).find("one", TOOLS) == [1]
     assert opened(path, edited).find("one", TOOLS) == [2]
+
+
+def test_edit_to_a_page_finds_what_was_found_without_looking_at_one(tmp_path: Path, path: Path, good: Parts) -> None:
+    page = append("README.md", "more\n")
+    edited, coded = parts(tmp_path / "edited", page), parts(tmp_path / "coded", page, append("backend.py", "# more\n"))
+    for saw_pages, name in ((False, "unseen"), (True, "seen")):
+        evidence = opened(path, good)
+        evidence.keep(name, CASES, [1])
+        evidence.save(saw_pages=saw_pages)
+    found = {of: [opened(path, of).find(name, CASES) for name in ("unseen", "seen")] for of in (good, edited, coded)}
+    assert found == {good: [[1], [1]], edited: [[1], None], coded: [None, None]}
+
+
+def test_page_that_comes_or_goes_counts_though_nobody_looks_at_it(tmp_path: Path, path: Path, good: Parts) -> None:
+    evidence = opened(path, good)
+    evidence.keep("one", CASES, [1])
+    evidence.save(saw_pages=False)
+    assert opened(path, parts(tmp_path / "edited", text("README.txt", "x\n"))).find("one", CASES) is None
 
 
 def test_content_that_was_not_read_does_not_matter(tmp_path: Path, path: Path, good: Parts) -> None:
@@ -85,7 +103,7 @@ def test_fresh_finds_nothing_earlier_and_replaces_it(path: Path, good: Parts) ->
     assert fresh.find("one", TOOLS) is None
     fresh.keep("one", TOOLS, [3])
     assert fresh.find("one", TOOLS) == [3]
-    fresh.save()
+    fresh.save(saw_pages=True)
     assert opened(path, good).find("one", TOOLS) == [3]
     assert opened(path, good).find("two", TOOLS) == [2]
 
@@ -116,7 +134,7 @@ def test_rubbish_is_no_evidence_and_no_error(path: Path, good: Parts, data: byte
     evidence = opened(path, good)
     assert evidence.find("one", TOOLS) is None
     evidence.keep("one", TOOLS, [1])
-    evidence.save()
+    evidence.save(saw_pages=True)
     assert opened(path, good).find("one", TOOLS) == [1]
 
 
@@ -133,7 +151,7 @@ def test_nothing_new_writes_nothing(path: Path, good: Parts) -> None:
     before = path.stat()
     evidence = opened(path, good)
     evidence.find("one", TOOLS)
-    evidence.save()
+    evidence.save(saw_pages=True)
     assert path.stat() == before
 
 
@@ -141,8 +159,8 @@ def test_two_validations_at_once_both_find_later_what_the_last_one_could_see(pat
     first, second = opened(path, good), opened(path, good)
     first.keep("one", TOOLS, [1])
     second.keep("two", TOOLS, [2])
-    first.save()
-    second.save()
+    first.save(saw_pages=True)
+    second.save(saw_pages=True)
     later = opened(path, good)
     assert later.find("one", TOOLS) == [1]
     assert later.find("two", TOOLS) == [2]
@@ -154,7 +172,7 @@ def test_oldest_unused_lines_go_first(path: Path, good: Parts, monkeypatch: pyte
     evidence = opened(path, good)
     assert evidence.find("one", TOOLS) == [1]
     evidence.keep("four", TOOLS, [4])
-    evidence.save()
+    evidence.save(saw_pages=True)
     written(path, good, five=[5])
     later = opened(path, good)
     assert {name: later.find(name, TOOLS) for name in ("one", "two", "three", "four", "five")} == {

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.graph.validation_parts import Parts, shut_in
+from bfcl.checks.report import settings_read
+from bfcl.graph.validation_parts import SETTINGS, VIEW_WITHOUT_PAGES, Parts, shut_in
 from bfcl.pack.load import load_pack
 from tests.packs import BASE, Edit, append, drop, put, put_template, run_config, text, write_pack
 
@@ -18,9 +19,13 @@ NAMES = (
     "validation_cases",
     "held_out",
     "view",
+    VIEW_WITHOUT_PAGES,
     "config",
+    "budget",
+    "surface",
     "review_markers",
 )
+VIEWS = {"view", VIEW_WITHOUT_PAGES}
 EVERY = (*NAMES, *(f"template/{template_id}" for template_id in BASE))
 
 
@@ -39,22 +44,26 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("edit", "touched"),
     [
-        (append("README.md", "more\n"), set()),
+        (append("README.md", "more\n"), {"view"}),
+        (text("validate.yaml", "{}\n"), VIEWS),
+        (text("README/notes.md", "more\n"), VIEWS),
+        (text("notes/README.md", "more\n"), VIEWS),
+        (text("README.py", "X = 1\n"), VIEWS),
         (append("validation_cases.yaml", "# a comment\n"), set()),
         (append("task_templates.yaml", "# a comment\n"), set()),
-        (append("backend.py", "# a comment\n"), {"view"}),
-        (append("README.md", "BFCL-TODO\n"), {"review_markers"}),
-        (append("assertions.py", "# a comment\n"), {"view"}),
+        (append("backend.py", "# a comment\n"), VIEWS),
+        (append("README.md", "BFCL-TODO\n"), {"view", "review_markers"}),
+        (append("assertions.py", "# a comment\n"), VIEWS),
         (put("validation_cases.yaml", (0, "id"), "another"), {"validation_cases"}),
-        (put("manifest.yaml", ("description",), "Another."), {"manifest", "view"}),
-        (put("tools.json", (0, "function", "description"), "Another."), {"tools", "view"}),
-        (put("fixtures.json", ("opening_hours",), "8-16"), {"fixtures", "view"}),
+        (put("manifest.yaml", ("description",), "Another."), {"manifest", *VIEWS}),
+        (put("tools.json", (0, "function", "description"), "Another."), {"tools", *VIEWS}),
+        (put("fixtures.json", ("opening_hours",), "8-16"), {"fixtures", *VIEWS}),
         (
             put_template("kiln_status", ("difficulty",), "hard"),
             {"templates", "template/kiln_status"},
         ),
-        (drop("manifest.yaml", ("absent_ids",)), {"manifest", "view"}),
-        (text("lib.py", "X = 1\n"), {"view"}),
+        (drop("manifest.yaml", ("absent_ids",)), {"manifest", *VIEWS}),
+        (text("lib.py", "X = 1\n"), VIEWS),
     ],
 )
 def test_edit_touches_the_parts_it_is_in(tmp_path: Path, before: dict[str, str], edit: Edit, touched: set[str]) -> None:
@@ -62,14 +71,8 @@ def test_edit_touches_the_parts_it_is_in(tmp_path: Path, before: dict[str, str],
     assert {name for name in EVERY if after[name] != before[name]} == touched
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["open('README.md')", "Path.iterdir", "os.listdir(here)", "glob.glob('*')", "for _ in os.walk('.'): pass"],
-)
-def test_readme_counts_where_the_code_might_come_to_read_it(tmp_path: Path, code: str) -> None:
-    looking = append("backend.py", f"\n\ndef _notes():\n    return {code!r}\n")
-    one = digests(tmp_path / "one" / "pack", looking)
-    other = digests(tmp_path / "other" / "pack", looking, append("README.md", "more\n"))
+def test_edit_to_the_validate_yaml_is_one_to_a_page(tmp_path: Path) -> None:
+    one, other = (digests(tmp_path / each / "pack", text("validate.yaml", each)) for each in ("one", "other"))
     assert {name for name in EVERY if one[name] != other[name]} == {"view"}
 
 
@@ -81,7 +84,9 @@ def test_readme_counts_where_the_code_might_come_to_read_it(tmp_path: Path, code
         ({"oracle_runtime__tool_timeout_s": 9.0}, {"config"}),
         ({"random_seed": 8}, {"config"}),
         ({"expt_name": "other"}, set()),
-        ({"surface_generation__language": "en"}, {"config"}),
+        ({"surface_generation__language": "en"}, {"surface"}),
+        ({"lineage__policy": "smoke_no_publication"}, {"surface"}),
+        ({"task_generation__tasks_per_category": 3}, {"budget"}),
     ],
 )
 def test_setting_touches_the_configuration_where_validation_reads_it(
@@ -89,6 +94,11 @@ def test_setting_touches_the_configuration_where_validation_reads_it(
 ) -> None:
     after = digests(tmp_path / "pack", **config)
     assert {name for name in EVERY if after[name] != before[name]} == touched
+
+
+def test_every_setting_that_validation_reads_is_in_one_part(tmp_path: Path) -> None:
+    keys = [key for part in SETTINGS.values() for key in part]
+    assert sorted(keys) == sorted(settings_read(run_config(write_pack(tmp_path / "pack"))))
 
 
 def test_place_of_the_pack_is_no_part_of_it(tmp_path: Path, before: dict[str, str]) -> None:

@@ -56,7 +56,13 @@ SILVER = PackVerdict(
             id="7",
             name="seventh",
             status="fail",
-            failures=(Finding(code="category_budget_too_small", message="too small"),),
+            failures=(
+                Finding(
+                    code="category_budget_too_small",
+                    message="too small",
+                    setting="task_generation.tasks_per_category",
+                ),
+            ),
         ),
         CheckResult(id="8", name="eighth", status="skipped", skipped_because="check 3 did not pass"),
     ),
@@ -117,10 +123,10 @@ def test_skipped_check_neither_ran_nor_was_reused() -> None:
     assert reuse_line(SILVER, {"1": True, "8": True}) == "checks: 1 reused, 2 run (3, 7)"
 
 
-def test_gate_names_tier_and_reasons(pack: Pack) -> None:
-    require_gold(pack, GOLD)
+def test_gate_names_tier_and_reasons(loaded: LoadedConfig, pack: Pack) -> None:
+    require_gold(loaded, pack, GOLD)
     with pytest.raises(GateError) as caught:
-        require_gold(pack, SILVER)
+        require_gold(loaded, pack, SILVER)
     assert str(caught.value.problems[0]).startswith(
         "non_gold_pack: kiln_studio: tier silver, gold is needed; failing: 3: unknown_thing, 3: broken, "
     )

@@ -49,12 +49,12 @@ class Packs:
     """Writes packs below a directory and opens their oracles; everything is closed when the test ends."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._open: list[LocalOracle] = []
 
     def view(self, backend: str, assertions: str = "", **files: str) -> Path:
         """A view directory. Keyword `helper="..."` becomes `helper.py`."""
-        view = self._directory / f"view-{len(list(self._directory.iterdir()))}"
+        view = self.directory / f"view-{len(list(self.directory.iterdir()))}"
         view.mkdir()
         for name, text in {"backend": backend, "assertions": assertions, **files}.items():
             (view / f"{name}.py").write_text(dedent(text), encoding="utf-8")

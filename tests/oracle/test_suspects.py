@@ -144,3 +144,27 @@ def test_scan_reads_helpers_and_declared_files_outside_and_skips_what_does_not_p
         "deep/helper.py:2: reads the wall clock: `time.time`",
         "elsewhere.py:2: reads the environment: `os.getenv`",
     )
+
+
+def test_scan_keeps_names_of_one_function_apart_from_those_of_another(tmp_path):
+    found = scan(
+        tmp_path,
+        """\
+        SHARED = {"a", "b"}
+        def one():
+            names = {"a", "b"}
+            return list(names)
+        def other(names):
+            return [name for name in names]
+        def third():
+            def inner():
+                return [name for name in SHARED]
+            return inner
+        def fourth(SHARED):
+            return list(SHARED)
+        """,
+    )
+    assert found == (
+        "backend.py:4: turns a set into a sequence: its order follows the hash seed",
+        "backend.py:9: iterates over a set: its order follows the hash seed",
+    )

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bfcl.oracle.protocol import Episode, PlannedCall
-from bfcl.oracle.view import lay_view, oracle_spec
+from bfcl.oracle.view import lay_view, oracle_spec, shown_entries
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_pack
-from tests.packs import Edit, append, held_out, run_config, write_pack
+from tests.packs import Edit, append, held_out, put, rename, run_config, text, write_pack
 
 READS_BESIDE_ITSELF = append(
     "backend.py",
@@ -57,3 +57,33 @@ def test_oracle_never_sees_the_policy_itself(tmp_path: Path) -> None:
         "manifest.yaml",
         "tools.json",
     ]
+
+
+IDLE = {
+    "fixtures": "fixtures.json",
+    "task_templates": "task_templates.yaml",
+    "validation_cases": "validation_cases.yaml",
+}
+
+
+@pytest.mark.parametrize("in_state", [True, False])
+def test_files_that_an_override_made_idle_are_hidden_like_the_ones_in_use(tmp_path: Path, in_state: bool) -> None:
+    moved = ("data/rows.json", '{"kilns": [{"kiln_id": "K-2"}]}')
+    root = write_pack(
+        tmp_path / "pack",
+        held_out({"kilns": ["K-2"]}, fixtures_in_backend_state=in_state),
+        rename("held_out.yaml", "policy.yaml"),
+        put("manifest.yaml", ("held_out",), "policy.yaml"),
+        text("held_out.yaml", "version: '0'\n"),
+        put("manifest.yaml", ("paths",), {"fixtures": moved[0], "templates": "old/templates.yaml"}),
+        text(*moved),
+        text("old/templates.yaml", "[]\n"),
+    )
+    given = {}
+    for key, name in IDLE.items():
+        given[f"oracle_pack__{key}_path"] = tmp_path / name
+        (tmp_path / name).write_bytes((root / name).read_bytes())
+    shown = set(shown_entries(load_pack(run_config(root, **given), project=tmp_path)))
+    always = {"assertions.py", "backend.py", "manifest.yaml", "tools.json", "README.md"}
+    rows = {"fixtures.json", moved[0]} if in_state else set()
+    assert shown == {f"tree/{name}" for name in always | rows}

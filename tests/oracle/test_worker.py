@@ -345,7 +345,54 @@ def test_describe_takes_the_callable_entries_of_an_assertions_table(packs):
 
 def test_describe_refuses_an_assertions_table_that_is_none(packs):
     (info,) = packs.oracle(KEEPER, "ASSERTIONS = []\n").describe().assertions
-    assert (info.name, info.signature_problem) == ("ASSERTIONS", "is a list, expected a mapping of names to callables")
+    assert (info.name, info.signature_problem) == ("ASSERTIONS", "is of type list")
+
+
+def test_describe_decides_by_what_is_called_not_by_what_it_wraps(packs):
+    oracle = packs.oracle(
+        KEEPER,
+        """
+        import functools
+        def by_keywords(function):
+            @functools.wraps(function)
+            def called(*args, **kwargs):
+                return function(kwargs["trace"])
+            return called
+        def by_state(function):
+            @functools.wraps(function)
+            def called(state):
+                return function(state=state, trace=[], task={}, ctx=None)
+            return called
+        @by_keywords
+        def assert_takes_any(trace): pass
+        @by_state
+        def assert_takes_state(*, state, trace, task, ctx): pass
+        """,
+    )
+    assert [(info.name, info.signature_problem) for info in oracle.describe().assertions] == [
+        ("assert_takes_any", None),
+        ("assert_takes_state", "does not accept keyword `trace`, `task`, `ctx`"),
+    ]
+    assert oracle.run([plan(assertions=("assert_takes_any",))])[0].assertions[0].passed
+
+
+def test_describe_refuses_what_runs_nothing_when_called(packs):
+    backend = KEEPER.replace("def reset", "async def reset", 1)
+    assert backend != KEEPER
+    oracle = packs.oracle(
+        backend,
+        """
+        async def assert_later(*, state, trace, task, ctx): pass
+        def assert_one_by_one(*, state, trace, task, ctx):
+            yield
+        """,
+    )
+    told = oracle.describe()
+    assert told.missing_callables == ("reset",)
+    assert [info.signature_problem for info in told.assertions] == [
+        "is an `async def`, so calling it runs nothing",
+        "holds `yield`, so calling it runs nothing",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from bfcl.canonical import Json, readable_json
 from bfcl.located import parse_json
-from bfcl.pack.conform import Label, conforms, entries_that_conform
+from bfcl.pack.conform import Label, conforming, conforms, entries_that_conform
 from bfcl.pack.shape import Shape
 
 
@@ -57,9 +57,10 @@ def test_every_fault_is_told_in_words(value: Json, expected: list[str]) -> None:
     assert _told("manifest", value) == expected
 
 
-def test_null_under_a_required_key_is_told_as_missing_at_its_own_line() -> None:
+def test_null_under_a_required_key_is_told_as_empty_at_its_own_line() -> None:
     assert _told("manifest", {"pack_id": None, "version": "1"}) == [
-        "f.json:2: refused: `pack_id` is required\n  fix: add `pack_id`"
+        "f.json:2: refused: `pack_id` is empty\n"
+        "  fix: write its value; one on the lines below has to be indented further than `pack_id`"
     ]
 
 
@@ -81,3 +82,32 @@ def test_entries_are_read_on_past_one_at_fault() -> None:
         'f.json:2: refused: `0` is "x"; expected a mapping with `id` and `tool`',
         "f.json:3: refused: case `a`: `tool` is required\n  fix: add `tool`",
     ]
+
+
+def test_word_that_a_fix_proposes_is_told_apart() -> None:
+    value: Json = {"pack_id": "a", "version": "1", "confirmation": {"paramter": "x", "zzz": "y"}}
+    shape = _shape(value)
+    assert not conforms("manifest", value, shape)
+    assert [(problem.fix, problem.suggests) for problem in shape.problems] == [
+        ("did you mean `parameter`?", "parameter"),
+        ("use one of parameter, pending_status, status_field", None),
+    ]
+    assert shape.unknown_keys == {"confirmation.paramter", "confirmation.zzz"}
+
+
+@pytest.mark.parametrize(
+    ("value", "rest"),
+    [
+        (7, {}),
+        ({"version": "1", "pack_id": None}, {"version": "1"}),
+        ({"pack_id": "a", "version": "1", "x": [7]}, {"pack_id": "a", "version": "1", "x": [7]}),
+        (
+            {"pack_id": "a", "version": "1", "languages": ["en", 7, "en", "vi"], "paths": {"tool": "x", "tools": "t"}},
+            {"pack_id": "a", "version": "1", "languages": ["en", None, None, "vi"], "paths": {"tools": "t"}},
+        ),
+    ],
+)
+def test_what_conforms_is_left_and_a_list_keeps_its_length(value: Json, rest: Json) -> None:
+    shape = _shape(value)
+    assert conforming("manifest", value, shape) == rest
+    assert bool(shape.problems) is (rest != value)

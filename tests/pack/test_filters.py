@@ -63,7 +63,7 @@ def test_filter_matches_by_json_type(text: str, row: dict[str, object], answer: 
     [
         ("", "it does not parse as one expression"),
         ("zone", "`zone` is not a comparison"),
-        ("zone = 'a'", "it does not parse as one expression"),
+        ("zone = 'a'", "`=` is no operator; write `==`"),
         ("zone == 'a' or zone == 'b'", "only `and` joins clauses, without brackets around a group"),
         ("cone == 1 and (zone == 'a' and open == True)", "only `and` joins clauses, without brackets around a group"),
         ("not cone == 1", "`not cone == 1` is not a comparison"),
@@ -71,7 +71,7 @@ def test_filter_matches_by_json_type(text: str, row: dict[str, object], answer: 
         ("cone is None", "`is` is not an operator of filters; use `==`"),
         ("1 == cone", "the left side `1` is not a field name"),
         ("row.cone == 1", "the left side `row.cone` is not a field name"),
-        ("cone == other", "`other` is not a literal"),
+        ("cone == other", "`other` is not a literal; quote it if it is text"),
         ("cone == max(1, 2)", "`max(1, 2)` is not a literal"),
         ("cone == 1 + 2", "`1 + 2` is not a literal"),
         ("cone == - -1", "`- -1` is not a literal"),

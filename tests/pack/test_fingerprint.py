@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.digest import Digest, sha256_of
-from bfcl.errors import PackError
-from bfcl.pack.fingerprint import drift, fingerprint, read_entries
+from bfcl.errors import DriftError, PackError
+from bfcl.pack.fingerprint import check_drift, drift, fingerprint, read_tree
+from tests.pack.conftest import Load
 
 MANIFEST = b'pack_id: demo\nversion: "1"\n'
 
@@ -22,7 +25,7 @@ def test_fingerprint_of_no_entries_is_the_published_vector() -> None:
 def test_fingerprint_of_a_tree_is_the_published_vector(tmp_path: Path) -> None:
     (tmp_path / "manifest.yaml").write_bytes(MANIFEST)
     (tmp_path / "tools.json").write_bytes(b"[]\n")
-    entries = read_entries(tmp_path, {})
+    entries = read_tree(tmp_path, {}).digests
     assert list(entries) == ["tree/manifest.yaml", "tree/tools.json"]
     assert fingerprint(entries) == "sha256:73c659dae14a96207cd7ab0677f0f3308d238396dfe0c9fa56b1b5d823bab239"
 
@@ -34,7 +37,7 @@ def test_fingerprint_with_a_declared_input_outside_is_the_published_vector(tmp_p
     (pack / "tools.json").write_bytes(b"[]\n")
     (tmp_path / "elsewhere.json").write_bytes(b"{}\n")
     declared = {"fixtures": tmp_path / "elsewhere.json", "manifest": pack / "manifest.yaml"}
-    entries = read_entries(pack, declared)
+    entries = read_tree(pack, declared).digests
     assert list(entries) == ["declared/fixtures", "tree/manifest.yaml", "tree/tools.json"]
     assert fingerprint(entries) == "sha256:d1e5db9e88d223dd0c0afa35825a874d10a9f578516acccbf70e7bcb98f2fe42"
 
@@ -60,24 +63,34 @@ def test_entries_cover_hidden_files_and_sub_directories_but_no_empty_ones(tmp_pa
     (tmp_path / ".hidden").write_bytes(b"")
     (tmp_path / ".git").write_bytes(b"gitdir: elsewhere\n")
     (tmp_path / "deep" / "er" / "é.txt").write_bytes(b"x")
-    assert list(read_entries(tmp_path, {})) == ["tree/.git", "tree/.hidden", "tree/deep/er/é.txt"]
+    assert list(read_tree(tmp_path, {}).digests) == ["tree/.git", "tree/.hidden", "tree/deep/er/é.txt"]
 
 
 def test_entries_take_known_bytes_instead_of_reading_again(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"new")
-    assert read_entries(tmp_path, {}, {tmp_path / "a": b"old"}) == {"tree/a": sha256_of(b"old")}
+    assert read_tree(tmp_path, {}, {tmp_path / "a": b"old"}).digests == {"tree/a": sha256_of(b"old")}
 
 
 def test_entries_of_a_root_behind_a_symlink_are_those_of_the_directory(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "a").write_bytes(b"a")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert read_entries(tmp_path / "link", {}) == {"tree/a": sha256_of(b"a")}
+    assert read_tree(tmp_path / "link", {}).digests == {"tree/a": sha256_of(b"a")}
+
+
+def test_tree_tells_where_each_file_lies_under_its_name_on_disk(tmp_path: Path) -> None:
+    decomposed = tmp_path / "pack" / unicodedata.normalize("NFD", "é.txt")
+    decomposed.parent.mkdir()
+    decomposed.write_bytes(b"x")
+    (tmp_path / "elsewhere.json").write_bytes(b"{}\n")
+    tree = read_tree(tmp_path / "pack", {"fixtures": tmp_path / "elsewhere.json"})
+    assert tree.paths == {"declared/fixtures": tmp_path / "elsewhere.json", "tree/é.txt": decomposed}
+    assert list(tree.paths) == list(tree.digests)
 
 
 def _refusal(root: Path) -> str:
     with pytest.raises(PackError) as caught:
-        read_entries(root, {})
+        read_tree(root, {})
     return str(caught.value)
 
 
@@ -148,7 +161,7 @@ def test_a_declared_file_that_went_away_is_missing(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pack").mkdir()
     with pytest.raises(PackError) as caught:
-        read_entries(tmp_path / "pack", {"fixtures": tmp_path / "gone.json"})
+        read_tree(tmp_path / "pack", {"fixtures": tmp_path / "gone.json"})
     assert str(caught.value) == (
         "gone.json: pack_file_missing: the entry cannot be read: No such file or directory\n"
         "  fix: make it readable, and let no other program write into the pack"
@@ -179,3 +192,52 @@ def test_drift_of_an_undeclared_file_alone_says_that_no_input_changed() -> None:
 
 def test_drift_is_empty_where_nothing_moved() -> None:
     assert drift({"tree/a": ONE}, {"tree/a": ONE}, set()) == []
+
+
+def test_pack_that_stayed_has_not_drifted_and_any_new_file_is_drift(load: Load) -> None:
+    pack = load()
+    check_drift(pack)
+    (pack.root / "notes.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(DriftError) as caught:
+        check_drift(pack)
+    assert [problem.code for problem in caught.value.problems] == ["pack_drift"]
+    (pack.root / "notes.txt").unlink()
+    (pack.root / "__pycache__").mkdir()
+    with pytest.raises(DriftError) as caught:
+        check_drift(pack)
+    assert [problem.code for problem in caught.value.problems] == ["pack_bytecode_refused"]
+
+
+def test_files_that_come_and_go_while_the_tree_is_read_stop_nothing(tmp_path: Path) -> None:
+    (tmp_path / "manifest.yaml").write_bytes(MANIFEST)
+    done = threading.Event()
+
+    def storm() -> None:
+        while not done.is_set():
+            for number in range(4):
+                directory = tmp_path / f".editor-{number}"
+                directory.mkdir()
+                (directory / "swap").write_bytes(b"x")
+                (tmp_path / f".swap-{number}").write_bytes(b"x")
+            for number in range(4):
+                (tmp_path / f".swap-{number}").unlink()
+                (tmp_path / f".editor-{number}" / "swap").unlink()
+                (tmp_path / f".editor-{number}").rmdir()
+
+    thread = threading.Thread(target=storm)
+    thread.start()
+    try:
+        for _ in range(300):
+            assert "tree/manifest.yaml" in read_tree(tmp_path, {}).digests
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_root_and_declared_files_that_are_gone_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PackError) as caught:
+        read_tree(tmp_path / "gone", {"tools": tmp_path / "tools.json"})
+    assert [(one.code, one.path) for one in caught.value.problems] == [
+        ("pack_file_missing", str(tmp_path / "gone")),
+        ("pack_file_missing", str(tmp_path / "tools.json")),
+    ]

@@ -52,6 +52,30 @@ def test_configuration_wins_over_manifest_paths(load: Load, home: Path) -> None:
     assert pack.shown_path("tools") == "tools.json"
 
 
+def test_files_that_another_one_took_the_role_from_are_named(load: Load, home: Path) -> None:
+    (home / "rows.json").write_text("{}")
+    pack = load(
+        put(M, ("paths",), {"fixtures": "data/rows.json", "tools": "tools.json"}),
+        text("data/rows.json", "{}"),
+        text("held_out.yaml", "version: '1'\n"),
+        oracle_pack__fixtures_path=home / "rows.json",
+        oracle_pack__validation_cases_path=home / "pack" / "validation_cases.yaml",
+    )
+    assert pack.displaced == {
+        "fixtures": ("tree/data/rows.json", "tree/fixtures.json"),
+        "held_out": ("tree/held_out.yaml",),
+    }
+
+
+def test_file_that_plays_another_role_is_displaced_from_none(load: Load) -> None:
+    pack = load(
+        put(M, ("paths",), {"fixtures": "data/rows.json"}),
+        put(M, ("system_prompt_path",), "fixtures.json"),
+        text("data/rows.json", "{}"),
+    )
+    assert pack.displaced.keys() == {"held_out"}
+
+
 def test_declared_file_outside_the_root_but_inside_an_allowed_root_is_legal(load: Load, home: Path) -> None:
     (home / "shared.json").write_text("{}")
     pack = load(put(M, ("paths",), {"fixtures": "../shared.json"}))

@@ -23,6 +23,15 @@ def test_good_pack_loads_without_a_warning(load: Load, home: Path) -> None:
     assert pack.tool("nothing") is None
     assert len(pack.cases) == 10
     assert pack.entries["tree/README.md"] == sha256_of(b"# Kiln studio\n\nA pack for tests.\n")
+    assert pack.paths["tree/README.md"] == home / "pack" / "README.md"
+    assert list(pack.paths) == list(pack.entries)
+
+
+def test_code_is_held_as_it_was_read(load: Load, home: Path) -> None:
+    pack = load(text("backend.py", "READ = 1\n"))
+    (home / "pack" / "backend.py").write_bytes(b"LATER = 2\n")
+    assert pack.code == {"backend": b"READ = 1\n", "assertions": (home / "pack" / "assertions.py").read_bytes()}
+    assert pack.entries["tree/backend.py"] == sha256_of(pack.code["backend"])
 
 
 def test_pack_of_all_policies_loads_without_a_warning(load: Load) -> None:

@@ -16,8 +16,18 @@ M = "manifest.yaml"
     [
         (text(M, "- a\n"), 1, 'the value is ["a"]; expected a mapping with `pack_id` and `version`'),
         (drop(M, ("pack_id",)), 1, "`pack_id` is required\n  fix: add `pack_id`"),
-        (put(M, ("pack_id",), None), 1, "`pack_id` is required\n  fix: add `pack_id`"),
+        (
+            put(M, ("pack_id",), None),
+            1,
+            "`pack_id` is empty\n"
+            "  fix: write its value; one on the lines below has to be indented further than `pack_id`",
+        ),
         (put(M, ("pack_id",), "  "), 1, '`pack_id` is "  "; expected non-empty text'),
+        (
+            put(M, ("pack_id",), "é" * 51),
+            1,
+            "`pack_id` has 102 bytes, but directories are named by it; expected at most 100\n  fix: shorten it",
+        ),
         (put(M, ("pack_id",), True), 1, "`pack_id` is true; expected non-empty text"),
         (put(M, ("pack_id",), ["a"]), 1, '`pack_id` is ["a"]; expected non-empty text'),
         (

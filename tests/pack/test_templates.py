@@ -11,7 +11,7 @@ from bfcl.canonical import canonical_json
 from bfcl.pack.templates import template_from_json, template_json
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
 from tests.pack.conftest import Load, Refused
-from tests.packs import ALL_POLICIES, Edit, drop_template, put, put_template, text
+from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, drop_template, put, put_template, text
 
 T = "task_templates.yaml"
 K = "kiln_status"
@@ -26,7 +26,6 @@ def _put(value: object, *pointer: str | int) -> Edit:
     ("edit", "field", "message"),
     [
         (text(T, "a: 1\n"), None, 'the value is {"a": 1}; expected a list of templates'),
-        (text(T, ""), None, "the value is null; expected a list of templates"),
         (put(T, (0,), "x"), "0", '`0` is "x"; expected a mapping with `template_id`'),
         (drop_template(K, ("template_id",)), "0", "template 0: `template_id` is required\n  fix: add `template_id`"),
         (
@@ -358,6 +357,7 @@ SLOTS = st.builds(
     filter=OPTIONAL,
     visible_in_first_turn=st.none() | st.booleans(),
     label=TEXTS,
+    same_row_as=OPTIONAL,
 )
 MILESTONES = st.builds(
     Milestone,
@@ -416,6 +416,35 @@ def test_template_survives_a_trip_through_canonical_json(template: Template) -> 
 
 
 def test_every_ready_made_template_survives_the_trip(load: Load) -> None:
-    for template in load(templates=ALL_POLICIES).templates:
+    for template in load(templates=(*ALL_POLICIES, *ROW_LINKS)).templates:
         wire: dict[str, Any] = json.loads(canonical_json(template_json(template)))
         assert template_from_json(wire) == template
+
+
+def test_normal_form_tells_of_a_shared_row_only_where_there_is_one(load: Load) -> None:
+    followed, *_ = load(templates=ROW_LINKS).templates
+    slots = template_json(followed)["slots"]
+    assert isinstance(slots, list)
+    assert [one.get("same_row_as") for one in slots] == [None, "kiln_id"]
+    assert ["same_row_as" in one for one in slots] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        (["kiln_id"], '["kiln_id"]; expected text'),
+        ("", '""; expected non-empty text'),
+        (7, "7; expected text\n  fix: quote it to make it text"),
+    ],
+)
+def test_same_row_as_of_another_shape_is_refused(refused: Refused, value: object, seen: str) -> None:
+    (problem,) = refused(_put(value, "slots", "kiln_id", "same_row_as"))
+    assert str(problem) == (
+        f"pack/task_templates.yaml:12: task_templates_invalid: template `{K}`: `slots.kiln_id.same_row_as` is {seen}"
+    )
+
+
+@pytest.mark.parametrize("content", ["", "# none yet\n", "[]\n"])
+def test_file_without_templates_loads_as_an_empty_list(load: Load, content: str) -> None:
+    pack = load(text(T, content), text("validation_cases.yaml", content))
+    assert (pack.templates, pack.cases) == ((), ())

@@ -228,6 +228,8 @@ def pack() -> Pack:
         cases=(),
         fingerprint=sha256_of(b"pack"),
         entries={"tree/manifest.yaml": sha256_of(b"manifest"), "tree/tools.json": sha256_of(b"tools")},
+        paths={},
+        code={},
         documents={},
     )
 

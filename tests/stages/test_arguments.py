@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfcl.pack import pattern_search
 from bfcl.stages.arguments import argument_failures, checker, required_parameters
+from bfcl.stages.divergence import shortened
 
 
 def _schema(**properties: Any) -> dict[str, Any]:
@@ -195,3 +199,38 @@ def test_required_parameters_follow_references_and_members() -> None:
     }
     assert required_parameters(schema) == ["b", "a", "d", "c"]
     assert required_parameters({}) == []
+
+
+ENDLESS = {"type": "object", "properties": {"word": {"type": "string", "pattern": "^(a+)+$"}}}
+
+
+def test_pattern_that_does_not_end_on_a_text_is_a_failure_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_search, "LIMIT_S", 0.05)
+    text = "a" * 40 + "!"
+    (found,) = argument_failures(ENDLESS, {"word": text})
+    assert (found.code, found.pointer, found.message) == (
+        "invalid_schema_pattern",
+        "/word",
+        f'schema pattern "^(a+)+$" did not come to an end on {shortened(text)} within 1 s',
+    )
+    assert argument_failures(ENDLESS, {"word": "aaa"}) == []
+    assert [one.code for one in argument_failures(ENDLESS, {"word": "aab"})] == ["string_pattern_mismatch"]
+
+
+def test_timer_of_the_caller_goes_on_after_a_search_under_its_own() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+        argument_failures(ENDLESS, {"word": "aaa"})
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000
+        signal.raise_signal(signal.SIGALRM)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_another_thread_matches_without_a_limit() -> None:
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        assert executor.submit(argument_failures, ENDLESS, {"word": "aaa"}).result() == []

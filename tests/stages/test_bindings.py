@@ -1,4 +1,4 @@
-"""Candidates of each source, and every problem check 2 can tell about slots and corrections."""
+"""Candidates of each source, and why one offers none."""
 
 from __future__ import annotations
 
@@ -8,95 +8,13 @@ from typing import Any
 
 import pytest
 
-from bfcl.errors import Problem
 from bfcl.pack.load import load_pack
-from bfcl.pack.model import Confirmation, Manifest
-from bfcl.records.ids import TemplateId
-from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
-from bfcl.records.tool import Tool
-from bfcl.stages.bindings import Sources, enum_values, slot_problems, sources_of, sources_of_reserved
+from bfcl.records.template import SlotUpdate
+from bfcl.stages.bindings import enum_values, sources_of, sources_of_reserved
 from bfcl.stages.candidates import Candidates
+from bfcl.stages.slot_problems import slot_problems
 from tests.packs import held_out, run_config, write_pack
-
-FIXTURES: dict[str, Any] = {
-    "kilns": [
-        {"kiln_id": "K-1", "zone": "north", "load": 3, "tags": ["old"]},
-        {"kiln_id": "K-2", "zone": "south", "load": None, "tags": ["new"]},
-        {"kiln_id": "K-3", "zone": "south", "tags": ["new"]},
-    ],
-    "firings": [{"firing_id": 10, "kiln_id": "K-3"}],
-    "shelves": [],
-    "opening_hours": "9-17",
-}
-
-TOOLS = (
-    Tool(
-        name="start_firing",
-        parameters={
-            "type": "object",
-            "properties": {
-                "kiln_id": {"type": "string"},
-                "atmosphere": {"type": ["string", "null"], "enum": ["oxidation", None, "reduction"]},
-                "glaze": {"$ref": "#/$defs/glaze"},
-                "finish": {"allOf": [{"$ref": "#/$defs/glaze"}, {"enum": ["matt", 1, "satin"]}]},
-                "box": {"enum": [{"a": 1}]},
-                "loop": {"$ref": "#/$defs/loop"},
-            },
-            "$defs": {"glaze": {"enum": ["gloss", "matt", True]}, "loop": {"$ref": "#/$defs/loop"}},
-        },
-    ),
-)
-
-
-def sources(fixtures: dict[str, Any] = FIXTURES, reserved: frozenset[str] = frozenset(), **fields: Any) -> Sources:
-    values: dict[str, Any] = {
-        "pack_id": "kiln_studio",
-        "version": "1.0",
-        "languages": ("en",),
-        "default_language": "en",
-        "clock": None,
-        "primary_keys": {"firings": "firing_id"},
-        "absent_ids": {"kilns": ("K-90", "K-91")},
-        "system_prompt": None,
-        "assistant_turn_templates": {},
-        "confirmation": Confirmation(),
-        "tool_names_exempt": (),
-        "values": {},
-    }
-    return Sources(TOOLS, fixtures, Manifest(**{**values, **fields}), reserved)
-
-
-def template(slots: dict[str, Slot], *updates: SlotUpdate, policy: str = "single_turn") -> Template:
-    turns = (SimulatorTurn(after="ask", content_template={"en": "No."}, slot_updates=updates),) if updates else ()
-    return Template(
-        template_id=TemplateId("fire"),
-        intent=None,
-        category="firings",
-        difficulty=None,
-        turn_policy="correction" if updates and policy == "single_turn" else policy,
-        mutates=False,
-        call_order="strict",
-        call_order_prefix=None,
-        required_tools=(),
-        tools_present=(),
-        slots=slots,
-        success_assertions=(),
-        user_turn_templates={"en": "Fire it."},
-        assistant_milestones=(Milestone(type="ask_confirm", id="ask"),),
-        user_simulator_turns=turns,
-        assistant_turn_templates={},
-        paraphrase=Paraphrase(),
-        edge_signatures=(),
-    )
-
-
-def slot(source: str, filter_text: str | None = None, visible: bool | None = True, name: str = "kiln") -> Slot:
-    return Slot(name=name, source=source, filter=filter_text, visible_in_first_turn=visible)
-
-
-def found(source: str, filter_text: str | None = None, known: Sources | None = None) -> list[Problem]:
-    return slot_problems(template({"kiln": slot(source, filter_text)}), known or sources())
-
+from tests.stages.drawing import FIXTURES, TOOLS, found, slot, sources, template
 
 # --- candidates -----------------------------------------------------------------------------------------------------
 
@@ -330,126 +248,6 @@ def test_slot_problems_tells_an_absent_id_that_exists() -> None:
         "  fix: list an id that no row has"
     )
     assert found("absent:guests", known=sources(absent_ids={"guests": ("G-1",)})) == []
-
-
-def test_slot_problems_tells_names_and_flags() -> None:
-    drawn = template({"slot_name": slot("literal:a"), "kiln": slot("literal:b", visible=None)})
-    assert [(problem.field, str(problem)) for problem in slot_problems(drawn, sources())] == [
-        (
-            "slots.slot_name",
-            (
-                "reserved_slot_name: fire: `slot_name` stands for the label of the asked slot in texts; expected"
-                " another"
-                " name\n  fix: rename the slot"
-            ),
-        ),
-        (
-            "slots.kiln",
-            (
-                "slot_missing_visibility_flag: fire: slot `kiln` does not say whether its value occurs in the first"
-                " user"
-                " turn\n  fix: add `visible_in_first_turn: true` or `false`"
-            ),
-        ),
-    ]
-
-
-def test_slot_problems_tells_all_of_them() -> None:
-    drawn = template({name: slot("absent:firings", name=name) for name in ("a", "b", "c")})
-    assert [problem.field for problem in slot_problems(drawn, sources())] == [
-        "slots.a.source",
-        "slots.b.source",
-        "slots.c.source",
-    ]
-
-
-# --- corrections ----------------------------------------------------------------------------------------------------
-
-_KILN = {"kiln": slot("fixture:kilns.kiln_id")}
-
-
-def test_slot_problems_accepts_a_correction() -> None:
-    drawn = template(_KILN, SlotUpdate(slot="kiln", source="kilns.kiln_id", bind_as="right_kiln"))
-    assert slot_problems(drawn, sources()) == []
-
-
-@pytest.mark.parametrize(
-    ("slots", "update", "field", "said"),
-    [
-        (_KILN, SlotUpdate(slot="kil", source="literal:a"), "", "corrects `kil`, which is no slot of the template"),
-        (
-            {"kiln": slot("literal:[a, b]", visible=False)},
-            SlotUpdate(slot="kiln", source="literal:c"),
-            "",
-            "corrects slot `kiln`, which the first turn withholds; expected a visible slot",
-        ),
-        (
-            _KILN,
-            SlotUpdate(slot="kiln", source="literal:K-9"),
-            ".source",
-            "replaces slot `kiln` of kind `fixture` by one of kind `literal`; expected the same kind",
-        ),
-        *(
-            (
-                _KILN,
-                SlotUpdate(slot="kiln", source="kilns.kiln_id", bind_as=alias),
-                ".bind_as",
-                f"alias `{alias}` is taken or reserved; expected a name of its own",
-            )
-            for alias in ("kiln", "slot_name")
-        ),
-    ],
-)
-def test_slot_problems_refuses_a_correction(slots: dict[str, Slot], update: SlotUpdate, field: str, said: str) -> None:
-    (problem,) = slot_problems(template(slots, update), sources())
-    assert (problem.code, problem.message) == ("slot_correction_declaration_invalid", said)
-    assert problem.field == f"user_simulator_turns.0.slot_updates.{update.slot}{field}"
-
-
-def test_slot_problems_refuses_corrections_under_another_policy() -> None:
-    drawn = template(_KILN, SlotUpdate(slot="kiln", source="kilns.kiln_id"), policy="confirmation")
-    (problem,) = slot_problems(drawn, sources())
-    assert str(problem) == (
-        "slot_correction_declaration_invalid: fire: corrects slot `kiln` under policy `confirmation`; expected"
-        " `correction`"
-    )
-
-
-def test_slot_problems_refuses_a_correction_policy_without_updates() -> None:
-    (problem,) = slot_problems(template(_KILN, policy="correction"), sources())
-    assert str(problem) == (
-        "slot_correction_declaration_invalid: fire: policy `correction`, but no simulator turn has `slot_updates`;"
-        " expected at least one"
-    )
-
-
-def test_slot_problems_refuses_two_aliases_of_one_name() -> None:
-    slots = {"a": slot("literal:[1, 2]", name="a"), "b": slot("literal:[1, 2]", name="b")}
-    updates = [SlotUpdate(slot=name, source="literal:[3]", bind_as="new") for name in ("a", "b")]
-    (problem,) = slot_problems(template(slots, *updates), sources())
-    assert problem.field == "user_simulator_turns.0.slot_updates.b.bind_as"
-
-
-def test_slot_problems_refuses_corrections_that_never_change_anything() -> None:
-    drawn = template({"kiln": slot("literal:[K-1]")}, SlotUpdate(slot="kiln", source="literal:[K-1]"))
-    (problem,) = slot_problems(drawn, sources())
-    assert str(problem) == (
-        "slot_correction_declaration_invalid: fire: every correction repeats the value in force; expected one that"
-        " differs"
-    )
-    drawn = template({"kiln": slot("literal:[K-1]")}, SlotUpdate(slot="kiln", source="literal:[K-1, K-2]"))
-    assert slot_problems(drawn, sources()) == []
-
-
-def test_slot_problems_judges_a_replacement_source_like_any_other() -> None:
-    drawn = template(_KILN, SlotUpdate(slot="kiln", source="kilns.kiln_id", filter='zone == "west"'))
-    (problem,) = slot_problems(drawn, sources())
-    assert problem.field == "user_simulator_turns.0.slot_updates.kiln.filter"
-    assert str(problem) == (
-        "filter_matches_zero: fire: correction of slot `kiln`: no row of `kilns` offers a value of `kiln_id`"
-        " under filter"
-        ' `zone == "west"`; expected at least one'
-    )
 
 
 # --- reserved rows --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from bfcl.oracle.protocol import ResultPath
 from bfcl.stages.call_plan import Argument, blueprint
 from bfcl.stages.expected_trace import superseded_calls
-from tests.packs import TEMPLATES, Edit, put, put_template
+from tests.packs import ROW_LINKS, TEMPLATES, Edit, put, put_template
 from tests.stages.studio import studio
 
 
@@ -189,3 +189,59 @@ def test_superseded_calls_leave_calls_that_read_other_slots() -> None:
     template, outline = pack.templates["cone_corrected"], pack.outline("cone_corrected")
     assert [step.kind for step in outline.steps[:2]] == ["user", "calls"]
     assert superseded_calls(template, outline, pack.tools) == []
+
+
+# --- values of a row ------------------------------------------------------------------------------------------------
+
+FIRING_ROW = {"from_fixture": {"slot": "firing_id", "field": "kiln_id"}}
+
+
+def test_blueprint_reads_a_field_of_a_slots_row() -> None:
+    pack = studio(templates=ROW_LINKS)
+    plan = blueprint(pack.templates["firing_corrected"], pack.outline("firing_corrected"), pack.tools)
+    assert plan.problems == ()
+    assert plan.calls[0].arguments == (Argument(name="kiln_id", kind="slot", slot="firing_id.kiln_id"),)
+    assert plan.calls[0].reads == ("firing_id.kiln_id",)
+
+
+def test_field_of_a_row_hides_the_slot_of_the_parameters_name() -> None:
+    slots = {
+        "firing_id": {"source": "firings.firing_id", "visible_in_first_turn": True},
+        "kiln_id": {"source": "kilns.kiln_id", "visible_in_first_turn": True},
+    }
+    pack = studio(put_template("kiln_of_firing", ("slots",), slots), templates=ROW_LINKS)
+    plan = blueprint(pack.templates["kiln_of_firing"], pack.outline("kiln_of_firing"), pack.tools)
+    assert plan.calls[0].arguments == (Argument(name="kiln_id", kind="slot", slot="firing_id.kiln_id"),)
+
+
+@pytest.mark.parametrize("value", [{"from_fixture": {"slot": "nope", "field": "x"}}, [FIRING_ROW]])
+def test_blueprint_leaves_out_an_argument_that_the_slots_problems_tell(value: object) -> None:
+    edit = put_template("kiln_of_firing", ("assistant_milestones", 0, "args", "kiln_id"), value)
+    pack = studio(edit, templates=ROW_LINKS)
+    plan = blueprint(pack.templates["kiln_of_firing"], pack.outline("kiln_of_firing"), pack.tools)
+    assert (plan.problems, plan.calls[0].arguments) == ((), ())
+
+
+def test_placeholder_cannot_name_a_field_of_a_row() -> None:
+    edit = put_template("kiln_of_firing", ("assistant_milestones", 0, "args", "note"), "{firing_id.kiln_id}")
+    pack = studio(edit, templates=ROW_LINKS)
+    plan = blueprint(pack.templates["kiln_of_firing"], pack.outline("kiln_of_firing"), pack.tools)
+    assert plan.calls[0].arguments[1] == Argument(name="note", kind="constant", value="{firing_id.kiln_id}")
+
+
+@pytest.mark.parametrize(
+    ("args", "name"), [({"kiln_id": FIRING_ROW}, "firing_id.kiln_id"), ({"kiln_id": "{cone}"}, "cone")]
+)
+def test_trace_problems_name_each_call_that_reads_a_row_corrected_later(args: dict[str, Any], name: str) -> None:
+    milestones = [
+        {"type": "tool_call", "tool": "get_kiln", "args": args},
+        {"type": "final_answer", "id": "announce"},
+        {"type": "final_answer", "id": "answer"},
+    ]
+    pack = studio(put_template("firing_corrected", ("assistant_milestones",), milestones), templates=ROW_LINKS)
+    drawn, order = pack.templates["firing_corrected"], pack.outline("firing_corrected")
+    assert [str(one) for one in blueprint(drawn, order, pack.tools).problems] == [
+        f"superseded_slot_value_in_trace: firing_corrected: call 0 (get_kiln) reads slot `{name}` before a later turn"
+        " corrects it\n  fix: move the correction before the call, or the call behind the correction"
+    ]
+    assert superseded_calls(drawn, order, pack.tools) == [(0, name)]

@@ -15,7 +15,7 @@ from bfcl.errors import StageError
 from bfcl.oracle.worker import LocalOracle
 from bfcl.records.trace import Trace
 from bfcl.stages.expected_trace import derive_chunk, starved
-from tests.packs import ALL_POLICIES, Edit, put, put_template
+from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, put, put_template
 from tests.stages.studio import studio
 from tests.stages.worlds import oracle
 
@@ -85,6 +85,25 @@ def test_derive_keeps_the_type_of_a_lone_placeholder_and_turns_others_into_text(
     assert arguments["note"][0] + arguments["note"][-1] == "<>"
     assert arguments["deep"] == [{"{kiln_id}": value}]
     assert arguments["plain"] == [1, None]
+
+
+@pytest.mark.parametrize("value", ["K-1", 4, 4.5, True, ""])
+def test_derive_keeps_the_type_of_a_rows_field(value: Any) -> None:
+    pack = studio(put("fixtures.json", ("firings", 0, "kiln_id"), value), templates=ROW_LINKS)
+    tasks = pack.tasks("kiln_of_firing")
+    drawn, order = pack.templates["kiln_of_firing"], pack.outline("kiln_of_firing")
+    first, second, *_ = derive_chunk(drawn, order, tasks, pack.tools, None)
+    assert [dict(one.calls[0].arguments) for one in (first, second)] == [{"kiln_id": value}, {"kiln_id": "K-1"}]
+    assert type(first.calls[0].arguments["kiln_id"]) is type(value)
+
+
+def test_derive_takes_the_row_in_force_at_the_call() -> None:
+    pack = studio(templates=ROW_LINKS)
+    tasks = pack.tasks("firing_corrected")
+    traces = derive_chunk(pack.templates["firing_corrected"], pack.outline("firing_corrected"), tasks, pack.tools, None)
+    kilns = {"F-11": "K-1", "F-13": "K-3"}
+    assert [one.calls[0].arguments["kiln_id"] for one in traces] == [kilns[task.slots["firing_id"]] for task in tasks]
+    assert {one.calls[0].arguments["kiln_id"] for one in traces} == {"K-1", "K-3"}
 
 
 def test_derive_refuses_faults_of_the_template() -> None:

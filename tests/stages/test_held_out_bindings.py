@@ -11,14 +11,16 @@ from bfcl.errors import StageError
 from bfcl.pack.held_out import policy_summary
 from bfcl.pack.load import load_pack
 from bfcl.pack.model import Pack
+from bfcl.records.ids import TemplateId
 from bfcl.stages.bindings import sources_of
 from bfcl.stages.expand import Selection, budget_problems, expand_template, select, settings_of
 from bfcl.stages.held_out_bindings import bindable_templates, held_out_bindings, lost
-from tests.packs import BASE, Edit, add_template, held_out, run_config, write_pack
+from tests.packs import BASE, ROW_LINKS, Edit, add_template, held_out, run_config, write_pack
 
 K1, K2, K3 = (f'["kilns","K-{number}"]' for number in (1, 2, 3))
 STARVED = "held_out_binding_starved: held_out.yaml: "
 FIX = "\n  fix: add rows or templates, lower `task_generation.tasks_per_category`, or release ids"
+KEEP_ONE = "\n  fix: release one of them, or add a template that is not reserved"
 
 
 def loaded(tmp_path: Path, *edits: Edit, templates: tuple[str, ...] = BASE) -> Pack:
@@ -95,8 +97,9 @@ def test_slot_that_loses_every_matching_row_starves(tmp_path: Path) -> None:
 def test_category_that_keeps_no_template_starves(tmp_path: Path) -> None:
     pack = loaded(tmp_path, held_out(templates=["out_of_scope", "kiln_status", "kiln_and_firing"]))
     assert refusals(pack) == [
-        f"{STARVED}category `kilns` keeps no template; reserved: template:kiln_status, template:kiln_and_firing{FIX}",
-        f"{STARVED}category `out_of_scope` keeps no template; reserved: template:out_of_scope{FIX}",
+        f"{STARVED}category `kilns` keeps no template; reserved: template:kiln_status, "
+        f"template:kiln_and_firing{KEEP_ONE}",
+        f"{STARVED}category `out_of_scope` keeps no template; reserved: template:out_of_scope{KEEP_ONE}",
     ]
 
 
@@ -104,7 +107,7 @@ def test_pack_with_every_template_reserved_starves(tmp_path: Path) -> None:
     pack = loaded(tmp_path, held_out(templates=BASE))
     assert refusals(pack) == [
         f"{STARVED}every template is reserved: template:kiln_status, template:start_confirmed, "
-        f"template:kiln_and_firing, template:out_of_scope; expected one to bind{FIX}"
+        f"template:kiln_and_firing, template:out_of_scope; expected one to bind{KEEP_ONE}"
     ]
 
 
@@ -170,3 +173,31 @@ def test_corrections_are_examined_too(tmp_path: Path) -> None:
     pack = loaded(tmp_path, held_out({"kilns": ["K-3"]}), templates=("kiln_corrected",))
     found: Any = lost(pack.templates, sources_of(pack))
     assert (found.attempts, found.refs) == (1 + 3, {K3})
+
+
+def test_reserved_row_gives_nothing_to_slots_and_arguments_that_share_it(tmp_path: Path) -> None:
+    pack = loaded(tmp_path, held_out({"kilns": ["K-2"], "firings": ["F-10", "F-11"]}), templates=ROW_LINKS)
+    sources, settings = sources_of(pack), settings_of(run_config(pack.root), pack.manifest)
+    tasks = {
+        template.template_id: expand_template(template, sources, settings, range(2))
+        for template in pack.templates
+        if template.template_id != "firing_corrected"
+    }
+    assert [dict(task.slots) for task in tasks[TemplateId("kiln_in_zone")]] == [
+        {"kiln_id": "K-1", "zone": "north"},
+        {"kiln_id": "K-3", "zone": "south"},
+    ]
+    # A reserved kiln is hidden where it is bound, not where a free row names it.
+    assert [dict(task.slots) for task in tasks[TemplateId("kiln_of_firing")]] == [
+        {"firing_id": "F-12", "firing_id.kiln_id": "K-2"},
+        {"firing_id": "F-13", "firing_id.kiln_id": "K-3"},
+    ]
+    (corrected,) = (one for one in pack.templates if one.template_id == "firing_corrected")
+    (task,) = expand_template(corrected, sources, settings, range(1))
+    assert task.fixture_refs == ('["firings","F-12"]', '["firings","F-13"]')
+
+
+def test_followers_are_not_examined_beside_their_leader(tmp_path: Path) -> None:
+    pack = loaded(tmp_path, held_out({"kilns": ["K-3"]}), templates=("kiln_in_zone",))
+    found = lost(pack.templates, sources_of(pack))
+    assert (found.attempts, found.refs) == (3, {K3})

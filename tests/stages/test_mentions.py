@@ -13,6 +13,7 @@ from bfcl.records.surface import Violation
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.template import Paraphrase
 from bfcl.stages.mentions import guards, mentions, violations
+from tests.packs import ROW_LINKS, put_template
 from tests.stages.studio import studio
 
 SEPARATORS = [".", ",", " ", "\u00a0", "\u202f"]
@@ -244,3 +245,24 @@ def test_guards_without_tool_names_forbid_none() -> None:
     assert violations(with_names, task, [f"get_kiln {task.slots['kiln_id']}"]) == (
         Violation(guard="must_not_mention", key="tool", value="get_kiln"),
     )
+
+
+def test_violations_want_what_a_corrected_row_gives_a_slot_and_not_what_it_gives_an_argument() -> None:
+    pack = studio(templates=ROW_LINKS)
+    rules = guards(pack.templates["firing_corrected"], ())
+    task = pack.tasks("firing_corrected")[0]
+    assert (task.slots_initial, task.slots) == (
+        {"firing_id": "F-10", "cone": 4, "firing_id.kiln_id": "K-3"},
+        {"firing_id": "F-11", "cone": 6, "firing_id.kiln_id": "K-1"},
+    )
+    assert violations(rules, task, ["F-10, at 4", "F-11, at 6"]) == ()
+    assert violations(rules, task, ["F-10, at 4", "F-11"]) == (
+        Violation(guard="must_preserve", key="slot", value="cone"),
+    )
+
+
+def test_violations_name_a_withheld_follower_said_in_the_first_turn() -> None:
+    pack = studio(put_template("kiln_in_zone", ("slots", "zone", "visible_in_first_turn"), False), templates=ROW_LINKS)
+    rules, task = guards(pack.templates["kiln_in_zone"], ()), pack.tasks("kiln_in_zone")[0]
+    assert violations(rules, task, ["K-1 in the north"]) == (Violation(guard="must_omit", key="slot", value="zone"),)
+    assert violations(rules, task, ["K-1"]) == ()

@@ -600,3 +600,38 @@ def test_slots_read_sees_placeholders_and_same_named_required_parameters() -> No
     assert slots_read(marked, drawn, tool) == {"kiln", "note"}
     assert slots_read(marked, drawn, None) == {"note"}
     assert slots_read(call(), drawn, Tool(name="t")) == set()
+
+
+def test_slots_read_sees_the_slot_whose_row_gives_an_argument() -> None:
+    drawn = template(call(), slots={**slot("kiln"), **slot("zone")})
+    marked = call(args={"zone": {"from_fixture": {"slot": "kiln", "field": "zone"}}})
+    assert slots_read(marked, drawn, Tool(name="t", parameters={"required": ["zone"]})) == {"kiln"}
+    assert slots_read(call(args={"x": {"from_fixture": {"slot": "gone", "field": "zone"}}}), drawn, None) == set()
+
+
+def test_policy_problems_tells_a_row_of_a_withheld_slot_read_too_early() -> None:
+    early = call(args={"zone": {"from_fixture": {"slot": "kiln", "field": "zone"}}})
+    drawn = template(early, ANSWER, slots=slot("kiln", visible=False))
+    assert [(each.code, each.message) for each in policy_problems(drawn)] == [("hidden_slot_used_before_reply", _EARLY)]
+
+
+@pytest.mark.parametrize(("said", "early"), [("No, {kiln}.", True), ("No, {kiln} in {zone}.", False)])
+def test_withheld_follower_is_withheld_again_when_its_row_changes(said: str, early: bool) -> None:
+    slots = {
+        "kiln": Slot(name="kiln", source="kilns.kiln_id", visible_in_first_turn=True),
+        "zone": Slot(name="zone", source="kilns.zone", same_row_as="kiln", visible_in_first_turn=False),
+    }
+    drawn = template(
+        says("ask_for_slot", "ask", "zone"),
+        says("final_answer", "announce"),
+        call(args={"zone": "{zone}"}),
+        policy="correction",
+        slots=slots,
+        user_simulator_turns=(reply("ask", "In {zone}."), reply("announce", said, "kiln")),
+    )
+    codes = [(each.code, each.message) for each in policy_problems(drawn)]
+    message = (
+        "call `tool_call@2` reads the withheld slot `zone` before any reply states it; expected a reply holding"
+        " `{zone}` earlier"
+    )
+    assert codes == ([("hidden_slot_used_before_reply", message)] if early else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,17 @@ import pytest
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.records.ids import TURN_POLICIES
 from bfcl.release.verify import verify_release
-from tests.packs import ALL_POLICIES, replace
+from tests.packs import ALL_POLICIES, FIXTURES, ROW_LINKS, replace
 from tests.system.project import TABLES, Project, write_project
 
 
 @pytest.fixture(scope="module")
 def policies(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A publication with every turn policy; never to be changed."""
+    """A publication with every turn policy and with values of one row; never to be changed."""
     project = write_project(
-        tmp_path_factory.mktemp("policies") / "project", templates=ALL_POLICIES, task_generation__tasks_per_category=12
+        tmp_path_factory.mktemp("policies") / "project",
+        templates=(*ALL_POLICIES, *ROW_LINKS),
+        task_generation__tasks_per_category=24,
     )
     project.generate()
     return project
@@ -42,6 +45,18 @@ def test_dependent_call_takes_its_argument_from_the_earlier_result(policies: Pro
         (firing_id,) = [json.loads(value) for name, value in second["arguments"] if name == "firing_id"]
         assert json.loads(told[0])["kiln"]["recent_firings"][0] == firing_id
         assert second["call_group"] > first["call_group"]
+
+
+def test_call_carries_a_field_of_the_row_that_nobody_named(policies: Project) -> None:
+    rows = {row["firing_id"]: row for row in FIXTURES["firings"]}
+    for template_id in ("kiln_of_firing", "firing_corrected"):
+        for row in of_template(policies, template_id):
+            said = [message["content"] for message in row["messages"] if message["role"] == "user"]  # type: ignore[attr-defined]
+            firing = rows[re.findall(r"F-[0-9]+", " ".join(said))[-1]]
+            (call,) = row["expected_tool_calls"]  # type: ignore[misc]
+            assert [json.loads(value) for _, value in call["arguments"]] == [firing["kiln_id"]]
+            assert not any("K-" in text for text in said)
+            assert template_id == "kiln_of_firing" or f"cone {firing['cone']}" in said[-1]
 
 
 def test_corrected_value_is_what_the_call_carries(policies: Project) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bfcl.files import Lock
 from tests.packs import CASES, append, write_pack
-from tests.system.project import PATIENCE_S, Ended, Project, write_project
+from tests.system.project import PATIENCE_S, Ended, Project, Running, write_project
 
 SUMMARY = "validate: gold; failed checks: none; report: build/validate/kiln_studio/oracle_validation_report.json"
 ALL = "checks: 12 reused, 0 run"
@@ -128,7 +128,7 @@ def test_pack_brings_its_own_configuration(fresh: Project) -> None:
     inner = fresh.root / "packs"
     ended = fresh.doit("-f", "../dodo.py", "-d", "..", "validate", "pack=studio", cwd=inner)
     assert ended.status == 1
-    assert "  I1 isolation: worker_not_process" in ended.out.splitlines()
+    assert "  I1 isolation: worker_not_process at packs/studio/validate.yaml:7" in ended.out.splitlines()
     assert [path.name for path in inner.iterdir()] == ["studio"]
     (fresh.pack / "validate.yaml").write_text(own + "wroker: 1\n", encoding="utf-8")
     ended = validate(fresh, "pack=packs/studio", status=1)
@@ -328,7 +328,7 @@ def plant(source: Project, target: Project) -> None:
         evidences[1].keep(name, reads, value)
     for key, line in evidences[0]._lines.items():
         evidences[1]._used.setdefault(key, line)
-    evidences[1].save()
+    evidences[1].save(saw_pages=False)
 
 
 def test_report_edited_on_disk_changes_nothing(built: Project) -> None:
@@ -350,7 +350,7 @@ def test_worker_thread_is_never_gold(fresh: Project) -> None:
     lines = ended.out.splitlines()
     assert lines[-2:] == [
         "  T1 timeout_enforcement: skipped, `oracle_runtime.worker` is `thread`",
-        "  I1 isolation: worker_not_process",
+        "  I1 isolation: worker_not_process at configs/tiny.yaml:8",
     ]
     assert fresh.doit("generate").status == 1
 
@@ -386,15 +386,33 @@ def test_pack_is_never_imported_by_the_pipelines_process(fresh: Project) -> None
     assert done.stdout.splitlines()[-1] == "0 [] []", done.stdout + done.stderr
 
 
-def test_validation_that_is_cancelled_leaves_no_process_and_no_copy_of_the_pack(fresh: Project) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("program", ["doit", "bfcl"])
+def test_validation_that_is_cancelled_leaves_no_process_and_no_copy_of_the_pack(
+    fresh: Project, program: str, number: int
+) -> None:
     fresh.configure(oracle_runtime__tool_timeout_s=PATIENCE_S, oracle_runtime__episode_timeout_s=2 * PATIENCE_S)
     fresh.edit(fresh.pack / "backend.py", "def _get_firing(firing_id):\n", HANGS)
-    running = fresh.start("validate")
-    assert running.until(lambda: any(fresh.temporary.glob("bfcl-view-*")))
-    running.signal(signal.SIGTERM)
+    running = fresh.start("validate") if program == "doit" else started(fresh)
+    assert running.until(lambda: any(fresh.temporary.glob("bfcl-[0-9]*/other-b-*")))
+    running.signal(number)
     ended = running.end()
     assert ended.status != 0
+    assert "Traceback" not in ended.err
     assert list(fresh.temporary.iterdir()) == []
+
+
+def started(project: Project) -> Running:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bfcl", "validate-oracle-pack", "--config", str(project.config)],
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return Running(process)
 
 
 def test_validation_works_under_doits_own_threads(validated: Project) -> None:

@@ -12,7 +12,7 @@ def line(diagnostic: Diagnostic) -> str:
         text += f" ({diagnostic.fix})"
     if diagnostic.because is not None:
         text += f" because of {told(diagnostic.because)}"
-    return text.replace("\r", "\\x0d").replace("\n", "\\n")
+    return _one_line(text)
 
 
 def told(cause: Cause) -> str:
@@ -25,14 +25,19 @@ def summary(checked: Checked) -> str:
     """The counts, and what they mean."""
     errors, warnings = checked.count("error"), checked.count("warning")
     counts = f"{errors} {_noun('error', errors)}, {warnings} {_noun('warning', warnings)}"
+    pack = _one_line(checked.pack)
     if not checked.loads:
-        return f"{checked.pack}: {counts}; the pack does not load, so not everything was checked"
-    return f"{checked.pack}: {counts}"
+        return f"{pack}: {counts}; the pack does not load, so not everything was checked"
+    return f"{pack}: {counts}"
 
 
 def document(checked: Checked) -> str:
     """Every diagnostic and the summary, each a line."""
     return "".join(f"{text}\n" for text in (*map(line, checked.diagnostics), summary(checked)))
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", "\\x0d").replace("\n", "\\n")
 
 
 def _place(diagnostic: Diagnostic) -> str:

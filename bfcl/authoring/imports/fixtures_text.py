@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from bfcl.authoring.imports.credential_forms import masked_problems
 from bfcl.canonical import Json
-from bfcl.errors import PackError, Problem
-from bfcl.located import canonical_word, parse_json
+from bfcl.config.credentials import shape_of
+from bfcl.errors import BfclError, PackError, Problem
+from bfcl.located import parse_json
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -34,9 +36,12 @@ def with_collection(
     value = collection_text(rows)
     if data is None:
         return f"{{\n  {_quoted(name)}: {value}\n}}\n".encode()
-    root = parse_json(data, path=path, code="pack_parse_error").value
+    try:
+        root = parse_json(data, path=path, code="pack_parse_error").value
+    except BfclError as error:
+        raise PackError(masked_problems(error.problems)) from None
     if not isinstance(root, Mapping):
-        message = f"the value is {canonical_word(root)}; expected an object mapping collection names to arrays of rows"
+        message = f"the value is {shape_of(root)}; expected an object mapping collection names to arrays of rows"
         raise PackError(Problem(code="fixtures_invalid", path=path, line=1, message=message))
     text = data.decode()
     members = _members(text)

@@ -65,7 +65,8 @@ def type_value(names: Sequence[str]) -> Json:
 def intersect(own: Schema, parts: Sequence[Schema]) -> Schema:
     """One schema for `own` and every part; a part that contradicts what is there so far stays under `allOf`.
 
-    Two property sets become one even where a part is closed: nobody who writes that wants an object nothing fits.
+    Two property sets become one even where a part is closed (`opens` tells): nobody who writes that wants an object
+    nothing fits.
     """
     merged, left = dict(own), []
     for part in parts:
@@ -78,6 +79,24 @@ def intersect(own: Schema, parts: Sequence[Schema]) -> Schema:
         before = merged.get("allOf")
         merged["allOf"] = [*(before if isinstance(before, list) else []), *left]
     return merged
+
+
+def opens(schemas: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether intersecting them lets a closed object have properties that it does not declare and another one does."""
+    return any(_opens(one, other) for one in schemas for other in schemas if one is not other)
+
+
+def _opens(closed: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    own, declared = closed.get("properties", {}), other.get("properties", {})
+    if closed.get("additionalProperties", True) not in (True, {}) and not set(declared) <= set(own):
+        return True
+    shared = [(own[name], declared[name]) for name in own if name in declared]
+    shared += [(closed[key], other[key]) for key in ("items", "additionalProperties") if _both_say(key, closed, other)]
+    return any(_opens(one, another) for one, another in shared)
+
+
+def _both_say(keyword: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return isinstance(one.get(keyword), Mapping) and isinstance(other.get(keyword), Mapping)
 
 
 def _both(one: Schema, other: Schema) -> Schema | None:
@@ -139,14 +158,33 @@ def _additional(one: Any, other: Any) -> tuple[Json] | None:
     return (one if other is True else _each(one, other),)
 
 
+def disjoint(branches: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether it is plain, from types and listed values, that no value fits two of the branches."""
+    return all(_apart(one, other) for index, one in enumerate(branches) for other in branches[:index])
+
+
+def _apart(one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    mine, yours = types_of(one), types_of(other)
+    if mine and yours and not _common_types(mine, yours):
+        return True
+    listed, others = members(one), members(other)
+    if listed is None or others is None:
+        return False
+    return not {canonical_text(value) for value in listed} & {canonical_text(value) for value in others}
+
+
 # --- any of them --------------------------------------------------------------------------------------------------
 
 
 class Widened(NamedTuple):
-    """`exact`: the schema accepts just what the branches together accept, no more."""
+    """`exact`: the schema accepts just what the branches together accept, no more and no less.
+
+    `narrowed`: it refuses some of that, since a property one branch describes is checked wherever it stands.
+    """
 
     schema: Schema
     exact: bool
+    narrowed: bool = False
 
 
 def widen(branches: Sequence[Schema]) -> Widened:
@@ -154,7 +192,9 @@ def widen(branches: Sequence[Schema]) -> Widened:
 
     Branches of different types keep all they say, since a keyword speaks about one type only. Branches of one type
     keep what they share and the loosest of their bounds; of objects, every property, and as required those that each
-    branch requires. Where a branch names no type nothing can be said: the empty schema.
+    branch requires. A branch that is open accepts anything under a name that only another one describes; the joined
+    schema does not, since that other meaning is the one its name has. Where a branch names no type nothing can be
+    said: the empty schema.
     """
     distinct = list({canonical_text(_bare(branch)): branch for branch in branches}.values())
     if len(distinct) == 1:
@@ -171,11 +211,14 @@ def widen(branches: Sequence[Schema]) -> Widened:
     exact = all(values is None or values == [None] for values in listed)
     exact = exact and not any("allOf" in branch for branch in distinct)
     schema: Schema = {"type": type_value(names)}
+    narrowed = False
     for kind in ("string", "number", "array", "object"):
         speaking = [branch for branch in distinct if kind in map(_kind, types_of(branch))]
         exact = exact and len(speaking) <= 1
-        schema |= _one_kind(speaking, _APPLIES[kind])
-    return Widened(schema, exact and not _mixes_numbers(distinct))
+        one_kind = _one_kind(speaking, _APPLIES[kind])
+        narrowed = narrowed or one_kind.narrowed
+        schema |= one_kind.schema
+    return Widened(schema, exact and not narrowed and not _mixes_numbers(distinct), narrowed)
 
 
 def _bare(schema: Mapping[str, Json]) -> Schema:
@@ -198,20 +241,25 @@ def _ordered(names: Any) -> list[str]:
     return sorted((name for name in found if name in TYPES), key=lambda name: name == "null")
 
 
-def _one_kind(branches: Sequence[Schema], keywords: frozenset[str]) -> Schema:
+def _one_kind(branches: Sequence[Schema], keywords: frozenset[str]) -> Widened:
     """What branches of one type say together, about that type alone."""
-    if not branches:
-        return {}
-    said = [{key: value for key, value in branch.items() if key in keywords} for branch in branches]
-    if len(said) == 1:
-        return said[0]
-    return {key: value for key in sorted(keywords) for value in _loosest(key, said)}
+    said: list[dict[str, Any]] = [{key: branch[key] for key in branch if key in keywords} for branch in branches]
+    if len(said) < 2:
+        return Widened(said[0] if said else {}, exact=True)
+    schema = {key: value for key in sorted(keywords - {"items", "properties"}) for value in _loosest(key, said)}
+    properties = _property_union(said)
+    if properties.schema:
+        schema["properties"] = properties.schema
+    narrowed = properties.narrowed
+    if all("items" in each for each in said):
+        items = widen([each["items"] for each in said])
+        schema["items"] = items.schema
+        narrowed = narrowed or items.narrowed
+    return Widened(schema, exact=False, narrowed=narrowed)
 
 
 def _loosest(keyword: str, said: Sequence[Schema]) -> Sequence[Json]:
     """The value of a keyword that admits what any of `said` admits, in a list of one; empty where it has to go."""
-    if keyword == "properties":
-        return _property_union(said)
     values: list[Any] = [schema[keyword] for schema in said if keyword in schema]
     if len(values) < len(said):
         return []
@@ -221,20 +269,26 @@ def _loosest(keyword: str, said: Sequence[Schema]) -> Sequence[Json]:
     if keyword == "required":
         common = [name for name in values[0] if all(name in each for each in values)]
         return [common] if common else []
-    if keyword == "items":
-        return [widen(values).schema]
     return [values[0]] if all(canonical_text(value) == canonical_text(values[0]) for value in values) else []
 
 
-def _property_union(said: Sequence[Schema]) -> Sequence[Json]:
+def _property_union(said: Sequence[Mapping[str, Any]]) -> Widened:
+    """Every property that a branch describes. Narrowed where a branch that does not describe it is open."""
     groups: dict[str, list[Schema]] = {}
     for schema in said:
-        properties: Any = schema.get("properties", {})
-        for name, child in properties.items():
+        for name, child in schema.get("properties", {}).items():
             groups.setdefault(name, []).append(child)
-    if not groups:
-        return []
-    return [{name: _with_words(widen(children).schema, children) for name, children in groups.items()}]
+    properties: Schema = {}
+    narrowed = False
+    for name, children in groups.items():
+        joined = widen(children)
+        open_elsewhere = any(
+            name not in schema.get("properties", {}) and schema.get("additionalProperties") is not False
+            for schema in said
+        )
+        narrowed = narrowed or joined.narrowed or (open_elsewhere and bool(_bare(joined.schema)))
+        properties[name] = _with_words(joined.schema, children)
+    return Widened(properties, exact=False, narrowed=narrowed)
 
 
 def _with_words(schema: Schema, children: Sequence[Schema]) -> Schema:

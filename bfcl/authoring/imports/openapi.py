@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bfcl.authoring.imports.catalog_secrets import without_credentials
 from bfcl.authoring.imports.decisions import Decided, Decisions, decide, entry, with_confirmation
+from bfcl.authoring.imports.merge import Schema
 from bfcl.authoring.imports.operations import READING, Operation, operations_of
 from bfcl.authoring.imports.parameters import OperationReader
 from bfcl.authoring.imports.references import References
@@ -28,9 +30,11 @@ def import_openapi(data: bytes, decisions: Decisions, *, path: str) -> ImportedC
         raise TypeError("a document with a dialect is an object")
     notes, faults = Notes(), Faults()
     references = References(root, faults)
-    found = operations_of(root, references, notes, faults)
+    found, unread = operations_of(root, notes, faults)
+    if not decisions.only:
+        faults.add(unread)
     _raise(faults, source)
-    decided = decide(decisions, {each.name: _aliases(each) for each in found}, "operation")
+    decided = _decided(decisions, found, unread, source)
     chosen = [each for each in found if each.name in decided.only]
     entries: list[Json] = []
     for operation in chosen:
@@ -41,7 +45,7 @@ def import_openapi(data: bytes, decisions: Decisions, *, path: str) -> ImportedC
             if gated is None:
                 _taken(operation, decisions.confirmation_parameter, faults)
             parameters = gated or parameters
-        entries.append(entry(operation.name, _description(operation, notes), parameters, decided))
+        entries.append(_entry(operation, parameters, decided, notes.of(operation.name)))
     _raise(faults, source)
     lines = source.lines([each.at for each in chosen])
     tools = [_tool(each, decided, lines[each.at]) for each in chosen]
@@ -51,6 +55,23 @@ def import_openapi(data: bytes, decisions: Decisions, *, path: str) -> ImportedC
 def _raise(faults: Faults, source: SpecSource) -> None:
     problems = faults.problems(source.document.path, source.lines)
     raise_all(ConfigError if any(each.code != "import_source_invalid" for each in problems) else PackError, problems)
+
+
+def _entry(operation: Operation, parameters: Schema, decided: Decided, notes: Notes) -> Json:
+    def tell(_place: tuple[str, ...], keyword: str, words: str) -> None:
+        notes.note(operation.at, keyword, "dropped", words)
+
+    words = without_credentials({"description": _description(operation, notes)}, tell)
+    description = str(words.get("description", ""))
+    return entry(operation.name, description, without_credentials(parameters, tell), decided)
+
+
+def _decided(decisions: Decisions, found: list[Operation], unread: Faults, source: SpecSource) -> Decided:
+    """The decisions by tool name; beside a name that nothing has, the paths that may hold it and cannot be read."""
+    try:
+        return decide(decisions, {each.name: _aliases(each) for each in found}, "operation")
+    except ConfigError as error:
+        raise ConfigError([*error.problems, *unread.problems(source.document.path, source.lines)]) from None
 
 
 def _aliases(operation: Operation) -> list[str]:
@@ -76,7 +97,7 @@ def _description(operation: Operation, notes: Notes) -> str:
             told.append(text.strip())
     if operation.value.get("deprecated") is True:
         where = (*operation.at, "deprecated")
-        notes.of(operation.name).note(where, "deprecated", "dropped", "the operation is deprecated; is it wanted?")
+        notes.note(where, "deprecated", "dropped", "the operation is deprecated; is it wanted?")
     return "\n\n".join(told)
 
 

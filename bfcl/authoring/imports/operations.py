@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from bfcl.authoring.imports.decisions import distinct_name, portable_name
 from bfcl.authoring.imports.references import References
@@ -46,13 +46,21 @@ class _Found:
     shared_at: Pointer
 
 
-def operations_of(root: Mapping[str, Json], references: References, notes: Notes, faults: Faults) -> list[Operation]:
-    """Every operation in file order.
+class Offered(NamedTuple):
+    """Every operation in file order. `unread` are the faults of paths whose operations cannot be told."""
+
+    operations: list[Operation]
+    unread: Faults
+
+
+def operations_of(root: Mapping[str, Json], notes: Notes, faults: Faults) -> Offered:
+    """What the file offers. A path that cannot be read matters only to who wants an operation of it.
 
     Names do not depend on which operations are imported. An `operationId` that is a portable name of its own keeps it;
     the others are adjusted, or made of method and path, and yield to those.
     """
-    found = list(_found(root, references, faults))
+    unread = Faults()
+    found = list(_found(root, References(root, unread), faults, unread))
     if not found:
         faults.note(("paths",), "the file declares no operation", "name an OpenAPI file with `paths`")
     taken: set[str] = set()
@@ -66,7 +74,7 @@ def operations_of(root: Mapping[str, Json], references: References, notes: Notes
         if each.at not in names:
             names[each.at] = _adjusted(each, taken, notes)
             taken.add(names[each.at])
-    return [
+    operations = [
         Operation(
             method=each.method,
             path=each.path,
@@ -79,9 +87,10 @@ def operations_of(root: Mapping[str, Json], references: References, notes: Notes
         )
         for each in found
     ]
+    return Offered(operations, unread)
 
 
-def _found(root: Mapping[str, Json], references: References, faults: Faults) -> Iterator[_Found]:
+def _found(root: Mapping[str, Json], references: References, faults: Faults, unread: Faults) -> Iterator[_Found]:
     paths = root.get("paths", {})
     if not isinstance(paths, Mapping):
         faults.note(("paths",), f"`paths` is {canonical_word(paths)}; expected an object")
@@ -93,14 +102,14 @@ def _found(root: Mapping[str, Json], references: References, faults: Faults) -> 
         if target is None:
             continue
         if not isinstance(target.value, Mapping):
-            faults.note(target.at, f"path {path!r} is {canonical_word(target.value)}; expected an object")
+            unread.note(target.at, f"path {path!r} is {canonical_word(target.value)}; expected an object")
             continue
         for method, value in target.value.items():
             if method not in METHODS:
                 continue
             at = (*target.at, method)
             if not isinstance(value, Mapping):
-                faults.note(at, f"operation `{method}` is {canonical_word(value)}; expected an object")
+                unread.note(at, f"operation `{method}` is {canonical_word(value)}; expected an object")
                 continue
             shared_at = (*target.at, "parameters")
             yield _Found(method, path, value, at, target.value.get("parameters", []), shared_at)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from bfcl.authoring.imports.credential_forms import masked, told
 from bfcl.authoring.imports.docstrings import read_docstring
 from bfcl.authoring.imports.merge import Schema, members, type_value, widen
 from bfcl.authoring.imports.python_classes import fields_of
@@ -38,7 +39,9 @@ _INSTEAD: Final = {
     "uuid.UUID": "JSON has no UUIDs: write `str`",
     "pathlib.Path": "JSON has no paths: write `str`",
 }
-_FIX: Final = "use str, int, float, bool, list, dict, Literal, an Enum, a dataclass or a TypedDict of this file"
+_FIX: Final = (
+    "use str, int, float, bool, list, dict, Literal, an Enum, a dataclass, a TypedDict or a pydantic model of this file"
+)
 
 
 class Hints:
@@ -49,7 +52,7 @@ class Hints:
         self.findings: list[Problem] = []
         self.lines: dict[Place, int] = {}
         """Where each place that left a notice stands."""
-        self._path = path
+        self.path = path
         self._open: list[str] = []
 
     def refuse(self, node: ast.expr | ast.arg | ast.stmt, place: Place, message: str, fix: str | None = _FIX) -> Schema:
@@ -57,11 +60,11 @@ class Hints:
         self.findings.append(
             Problem(
                 code="unsupported_hint",
-                path=self._path,
+                path=self.path,
                 line=node.lineno,
                 column=node.col_offset + 1,
                 field=".".join(place),
-                message=f"`{'.'.join(place)}`: {message}",
+                message=f"`{'.'.join(place)}`: {masked(message)}",
                 fix=fix,
             )
         )
@@ -86,8 +89,8 @@ class Hints:
     def _quoted(self, node: ast.Constant, text: str, place: Place, notes: Notes) -> Schema:
         try:
             inner = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError):
-            return self.refuse(node, place, f"{text!r} is no type hint")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return self.refuse(node, place, f"{told('', text)} is no type hint")
         for each in ast.walk(inner):
             if isinstance(each, ast.expr):
                 each.lineno, each.col_offset = node.lineno, node.col_offset
@@ -185,6 +188,9 @@ class Hints:
         if not joined.exact and joined.schema.get("type") != "number":
             said = f"`{ast.unparse(node)}` became one schema that accepts mixtures of its members"
             notes.note(place, "Union", "widened", said)
+        if joined.narrowed:
+            said = f"`{ast.unparse(node)}`: a field that one member describes is checked in the others too"
+            notes.note(place, "Union", "narrowed", said)
         return joined.schema
 
     def _flat(self, parts: Sequence[ast.expr]) -> Iterator[ast.expr]:
@@ -202,7 +208,7 @@ class Hints:
             return self._enum_class(cls, node, place)
         fields = fields_of(self.module, cls)
         if fields is None:
-            said = f"`{name}` is no Enum, dataclass or TypedDict"
+            said = f"`{name}` is no Enum, dataclass, TypedDict or pydantic model"
             return self.refuse(node, place, said, f"make `{name}` a dataclass or a TypedDict")
         for parent in fields.unknown:
             said = f"`{cls.name}` inherits `{ast.unparse(parent)}`, which this file does not define"
@@ -215,6 +221,8 @@ class Hints:
                 schema = {**schema, "description": field.words}
             if field.default is not None:
                 schema = self.with_default(schema, field.default, where, notes)
+            for keyword in field.ignored:
+                notes.note(where, keyword, "dropped", f"`{keyword}` of the field is not carried over")
             properties[field.name] = schema
         required: list[Json] = [field.name for field in fields.known.values() if field.required]
         words = read_docstring(ast.get_docstring(cls)).description

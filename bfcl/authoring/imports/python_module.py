@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -114,7 +115,9 @@ def read_module(data: bytes, *, path: str) -> Module:
     """
     try:
         tree = ast.parse(data, filename=path)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (MemoryError, RecursionError):
+        raise too_deep(_deepest_line(data), path=path) from None
+    except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         message = f"not Python: {said}"
@@ -123,8 +126,35 @@ def read_module(data: bytes, *, path: str) -> Module:
             Problem(code="import_source_invalid", path=path, line=line, column=column, message=message)
         ) from None
     module = Module()
-    _collect(tree.body, module, top=True)
+    for statement in tree.body:
+        try:
+            _collect([statement], module, top=True)
+        except RecursionError:
+            raise too_deep(statement.lineno, path=path) from None
     return module
+
+
+def too_deep(line: int, *, path: str) -> PackError:
+    """For an expression that neither Python's parser nor this reader can hold."""
+    message = "what stands here is nested too deeply to be read"
+    fix = "give its parts names of their own, or leave it out of the file"
+    return PackError(Problem(code="import_source_invalid", path=path, line=line, message=message, fix=fix))
+
+
+def _deepest_line(data: bytes) -> int:
+    """Where the parser gives up: the first line at which what stands up to there is already too much for it."""
+    lines = data.splitlines(keepends=True)
+    return bisect.bisect_left(range(1, len(lines)), 1, key=lambda count: _overflows(b"".join(lines[:count]))) + 1
+
+
+def _overflows(data: bytes) -> bool:
+    try:
+        ast.parse(data)
+    except (MemoryError, RecursionError):
+        return True
+    except (SyntaxError, ValueError):
+        return False
+    return False
 
 
 def _collect(body: Sequence[ast.stmt], module: Module, *, top: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping
 
+from bfcl.authoring.imports.catalog_secrets import Tell, without_credentials
 from bfcl.authoring.imports.decisions import (
     Decided,
     Decisions,
@@ -16,8 +17,8 @@ from bfcl.authoring.imports.decisions import (
 )
 from bfcl.authoring.imports.docstrings import read_docstring
 from bfcl.authoring.imports.merge import Schema
-from bfcl.authoring.imports.python_hints import Hints
-from bfcl.authoring.imports.python_module import Function, Module, read_module
+from bfcl.authoring.imports.python_hints import Hints, Place
+from bfcl.authoring.imports.python_module import Function, Module, read_module, too_deep
 from bfcl.authoring.imports.report import ImportedCatalog, ImportedTool, Notes, Pointer
 from bfcl.authoring.imports.settle import settle
 from bfcl.canonical import Json
@@ -45,14 +46,18 @@ def import_python(data: bytes, decisions: Decisions, *, path: str, without: Coll
             hints.lines[place] = function.lineno
             said = f"`{function.name}` became `{tool}`: tool names are [A-Za-z0-9_-]{{1,64}}"
             notes.of(tool).note(place, "name", "renamed", said)
-        parameters = _parameters(function, hints, notes.of(tool), without)
+        try:
+            parameters = without_credentials(
+                _parameters(function, hints, notes.of(tool), without), _teller(function, notes.of(tool))
+            )
+        except RecursionError:
+            raise too_deep(function.lineno, path=path) from None
         if tool in decided.confirm:
             gated = with_confirmation(parameters, decisions.confirmation_parameter)
             if gated is None:
                 taken.append(_taken(function, decisions.confirmation_parameter, path))
             parameters = gated or parameters
-        words = read_docstring(ast.get_docstring(function)).description
-        entries.append(entry(tool, words, parameters, decided))
+        entries.append(entry(tool, _description(function, notes.of(tool)), parameters, decided))
     raise_all(ConfigError, taken)
     return ImportedCatalog(
         entries=entries,
@@ -60,6 +65,18 @@ def import_python(data: bytes, decisions: Decisions, *, path: str, without: Coll
         report=notes.to_json(lambda pointers: _lines(pointers, hints.lines)),
         findings=sorted(hints.findings, key=lambda each: (each.line or 0, each.column or 0, each.message)),
     )
+
+
+def _teller(function: Function, notes: Notes) -> Tell:
+    def tell(place: tuple[str, ...], keyword: str, words: str) -> None:
+        notes.note((function.name, *place), keyword, "dropped", words)
+
+    return tell
+
+
+def _description(function: Function, notes: Notes) -> str:
+    words = read_docstring(ast.get_docstring(function)).description
+    return str(without_credentials({"description": words}, _teller(function, notes)).get("description", ""))
 
 
 def _names(module: Module) -> dict[str, Function]:
@@ -112,16 +129,14 @@ def _parameters(function: Function, hints: Hints, notes: Notes, without: Collect
             continue
         place = (function.name, argument.arg)
         hints.lines[place] = argument.lineno
-        if argument.annotation is None:
-            schema = hints.refuse(argument, place, "no type hint", "add one, or leave it out with --without")
-        else:
-            schema = hints.schema(argument.annotation, place, notes)
-        if argument.arg in docs and "description" not in schema:
-            schema = {**schema, "description": docs[argument.arg]}
-        if default is None:
-            required.append(argument.arg)
-        else:
-            schema = hints.with_default(schema, default, place, notes)
+        try:
+            schema = _argument(argument, docs.get(argument.arg), place, hints, notes)
+            if default is None:
+                required.append(argument.arg)
+            else:
+                schema = hints.with_default(schema, default, place, notes)
+        except RecursionError:
+            raise too_deep(argument.lineno, path=hints.path) from None
         properties[argument.arg] = schema
     for star, variadic in (("*", function.args.vararg), ("**", function.args.kwarg)):
         if variadic is not None and variadic.arg not in without:
@@ -132,6 +147,14 @@ def _parameters(function: Function, hints: Hints, notes: Notes, without: Collect
             said = f"the docstring describes `{name}`, which is no parameter"
             notes.note((function.name,), "docstring", "dropped", said)
     return _closed(properties, required, function, notes)
+
+
+def _argument(argument: ast.arg, words: str | None, place: Place, hints: Hints, notes: Notes) -> Schema:
+    if argument.annotation is None:
+        schema = hints.refuse(argument, place, "no type hint", "add one, or leave it out with --without")
+    else:
+        schema = hints.schema(argument.annotation, place, notes)
+    return schema if words is None or "description" in schema else {**schema, "description": words}
 
 
 def _closed(properties: Schema, required: list[Json], function: Function, notes: Notes) -> Schema:

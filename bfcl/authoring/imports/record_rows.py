@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bfcl.authoring.imports.credential_forms import masked_problems, secret_kind, told_name
 from bfcl.authoring.imports.spec_source import SpecSource
 from bfcl.canonical import Json
+from bfcl.config.credentials import shape_of
 from bfcl.errors import BfclError, PackError, Problem, raise_all
-from bfcl.located import canonical_word, parse_json
+from bfcl.located import Document, parse_json
 
 CODE: Final = "import_source_invalid"
 SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -39,7 +41,8 @@ class Records:
 def read_records(data: bytes, *, path: str, delimiter: str | None = None) -> Records:
     """Read rows by the suffix of `path`. `delimiter` (CSV) is a comma where not given, a tab for `.tsv`.
 
-    Raises: BfclError `import_source_invalid`, `ragged_record` with every row at fault.
+    Messages show no value: what is refused here has not been scanned for credentials.
+    Raises: BfclError `import_source_invalid`, `ragged_record` with every row at fault, `secret_in_records` for names.
     """
     suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), None)
     if suffix is None:
@@ -49,8 +52,23 @@ def read_records(data: bytes, *, path: str, delimiter: str | None = None) -> Rec
     if suffix in (".csv", ".tsv"):
         return _csv(data, path, delimiter or ("\t" if suffix == ".tsv" else ","))
     rows = _json(data, path) if suffix == ".json" else _json_lines(data, path)
-    columns = dict.fromkeys(name for row in rows for name in row.values)
+    columns: dict[str, int] = {}
+    for row in rows:
+        for name in row.values:
+            columns.setdefault(name, row.line)
+    named = (_name_problem(index, name, line, path) for index, (name, line) in enumerate(columns.items()))
+    raise_all(PackError, [problem for problem in named if problem is not None])
     return Records(columns=list(columns), rows=rows, typed=True)
+
+
+def _name_problem(index: int, name: str, line: int, path: str) -> Problem | None:
+    """`secret_in_records` for a column that is named by a credential."""
+    kind = secret_kind(name)
+    if kind is None:
+        return None
+    message = f"the name of column {index + 1} is {kind}, {told_name(name)}"
+    fix = "name the columns after what they hold"
+    return Problem(code="secret_in_records", path=path, line=line, message=message, fix=fix)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------------------
@@ -105,6 +123,8 @@ def _header_problems(columns: Sequence[str], line: int, path: str) -> list[Probl
         if not name:
             message = f"column {index + 1} has no name"
             problems.append(Problem(code=CODE, path=path, line=line, message=message, fix="name every column"))
+        elif (problem := _name_problem(index, name, line, path)) is not None:
+            problems.append(problem)
         elif name in columns[:index]:
             message = f"column {name!r} is named twice"
             problems.append(Problem(code=CODE, path=path, line=line, message=message, fix="rename one of the two"))
@@ -115,14 +135,32 @@ def _header_problems(columns: Sequence[str], line: int, path: str) -> list[Probl
 
 
 def _json(data: bytes, path: str) -> list[Record]:
-    document = parse_json(data, path=path, code=CODE)
+    document = _parsed(data, path)
     value = document.value
     if not isinstance(value, list):
-        message = f"the value is {canonical_word(value)}; expected an array of objects"
-        raise PackError(Problem(code=CODE, path=path, line=1, message=message))
+        message = f"the value is {shape_of(value)}; expected an array of objects"
+        raise PackError(Problem(code=CODE, path=path, line=1, message=message, fix=_array_inside(value)))
     source = SpecSource(document=document, text=data.decode(), is_json=True)
     lines = source.lines([(index,) for index in range(len(value))])
     return _objects([(lines[(index,)], each) for index, each in enumerate(value)], path)
+
+
+def _parsed(data: bytes, path: str) -> Document:
+    try:
+        return parse_json(data, path=path, code=CODE)
+    except BfclError as error:
+        raise PackError(masked_problems(error.problems)) from None
+
+
+def _array_inside(value: Json) -> str | None:
+    """The fix for an export that wraps its rows, naming the keys that hold arrays of objects."""
+    items = value.items() if isinstance(value, Mapping) else ()
+    keys = [
+        f"`{told_name(key)}`"
+        for key, child in items
+        if isinstance(child, list) and child and all(isinstance(each, Mapping) for each in child)
+    ]
+    return f"save the array under {' or '.join(keys)} as a file of its own" if keys else None
 
 
 def _json_lines(data: bytes, path: str) -> list[Record]:
@@ -132,7 +170,7 @@ def _json_lines(data: bytes, path: str) -> list[Record]:
         if not line.strip():
             continue
         try:
-            found.append((number, parse_json(line, path=path, code=CODE).value))
+            found.append((number, _parsed(line, path).value))
         except BfclError as error:
             problems += [dataclasses.replace(each, line=number) for each in error.problems]
     raise_all(PackError, problems)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bfcl.authoring.imports.column_types import ColumnType, infer_type, telling_cell, type_of, typed
+from bfcl.authoring.imports.credential_forms import told
 from bfcl.authoring.imports.record_rows import Record, Records, read_records
-from bfcl.authoring.imports.secret_scan import secret_problems, told
+from bfcl.authoring.imports.secret_scan import secret_problems
 from bfcl.canonical import Json
 from bfcl.errors import ConfigError, PackError, Problem, did_you_mean, raise_all
 

@@ -7,6 +7,7 @@ chosen      one of several forms was taken
 cut         a part was replaced by "anything", since it has no end
 dropped     a keyword or a value was left out
 merged      parts of an `allOf` became one schema
+narrowed    said in other words that refuse some of what the source accepts
 renamed     a name changed
 translated  said in other words, with the same meaning
 widened     said in other words that accept more than the source does
@@ -18,12 +19,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from bfcl.authoring.imports.credential_forms import masked
 from bfcl.canonical import Json
 from bfcl.errors import Problem
 from bfcl.pack.json_pointer import pointer_text
 
 Pointer: TypeAlias = tuple[str | int, ...]
-Action = Literal["added", "chosen", "cut", "dropped", "merged", "renamed", "translated", "widened"]
+Action = Literal["added", "chosen", "cut", "dropped", "merged", "narrowed", "renamed", "translated", "widened"]
 Lines: TypeAlias = Callable[[Iterable[Pointer]], Mapping[Pointer, int]]
 """Where pointers stand in the source: 1-based lines."""
 
@@ -46,7 +48,7 @@ class Notes:
 
     def note(self, at: Pointer, keyword: str, action: Action, message: str) -> None:
         """Record what happened to `keyword` of the value at `at`."""
-        tools = self._found.setdefault((at, keyword, action, message), {})
+        tools = self._found.setdefault((at, keyword, action, masked(message)), {})
         if self._tool is not None:
             tools[self._tool] = None
 
@@ -68,7 +70,10 @@ class Faults:
         self._found: dict[tuple[Pointer, str, str, str | None], None] = {}
 
     def note(self, at: Pointer, message: str, fix: str | None = None, *, code: str = "import_source_invalid") -> None:
-        self._found[(at, code, message, fix)] = None
+        self._found[(at, code, masked(message), fix)] = None
+
+    def add(self, others: Faults) -> None:
+        self._found |= others._found
 
     def problems(self, path: str, lines: Lines) -> list[Problem]:
         """Every fault by line, then pointer."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from bfcl.authoring.imports.merge import Schema, intersect, type_value, types_of, widen
+from bfcl.authoring.imports.merge import Schema, Widened, disjoint, intersect, opens, type_value, types_of, widen
 from bfcl.authoring.imports.references import References
 from bfcl.authoring.imports.report import Notes, Pointer
 from bfcl.authoring.imports.settle import settle
@@ -138,7 +138,7 @@ class Translator:
             beside = {key: each for key, each in beside.items() if key in ("description", "title")}
         beside.pop("summary", None)
         own = self.schema(beside, at, trail) if beside else {}
-        return self._settled(intersect(own, [found]), at) if own else found
+        return self._settled(self._met(own, [found], (*at, "$ref")), at) if own else found
 
     # --- keyword by keyword ---------------------------------------------------------------------------------------
 
@@ -225,7 +225,9 @@ class Translator:
         if keyword == "prefixItems" and rest is not False:
             branches.append(self.schema(rest, (*at, "items"), trail) if rest is not None else {})
         self._notes.note((*at, keyword), keyword, "widened", "every item may be what any position admits")
-        schema["items"] = self._settled(widen(branches).schema, (*at, keyword))
+        joined = widen(branches)
+        self._narrowed(joined, (*at, keyword))
+        schema["items"] = self._settled(joined.schema, (*at, keyword))
 
     def _bounds(self, schema: Schema, value: Mapping[str, Json], at: Pointer) -> None:
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
@@ -292,11 +294,23 @@ class Translator:
         if not isinstance(parts, list):
             self._notes.note(at, "allOf", "dropped", "no list of schemas")
             return schema
-        merged = intersect(schema, [self.schema(part, (*at, index), trail) for index, part in enumerate(parts)])
+        merged = self._met(schema, [self.schema(part, (*at, index), trail) for index, part in enumerate(parts)], at)
         apart = "allOf" in merged
         said = "parts that contradict the others stay apart" if apart else "its parts became one schema"
         self._notes.note(at, "allOf", "merged", said)
         return merged
+
+    def _met(self, schema: Schema, parts: list[Schema], at: Pointer) -> Schema:
+        """All of them as one; `at` is the keyword that asks for it."""
+        if opens([schema, *parts]):
+            said = "a part without further properties admits those that the other parts declare"
+            self._notes.note(at, str(at[-1]), "widened", said)
+        return intersect(schema, parts)
+
+    def _narrowed(self, joined: Widened, at: Pointer) -> None:
+        if joined.narrowed:
+            said = "a property that one branch describes is checked in the others too, which accept anything there"
+            self._notes.note(at, str(at[-1]), "narrowed", said)
 
     def _any_of(self, schema: Schema, branches: Json, at: Pointer, trail: tuple[Pointer, ...]) -> Schema:
         keyword = str(at[-1])
@@ -307,12 +321,13 @@ class Translator:
         if "type" in schema:
             read = [each if types_of(each) else {**each, "type": schema["type"]} for each in read]
         joined = widen(read)
-        if joined.exact:
+        if joined.exact and (keyword == "anyOf" or disjoint(read)):
             self._notes.note(at, keyword, "translated", "its branches became one schema")
         else:
             said = "its branches became one schema that accepts what any of them accepts, and mixtures"
             self._notes.note(at, keyword, "widened", said)
-        return intersect(schema, [joined.schema])
+        self._narrowed(joined, at)
+        return self._met(schema, [joined.schema], at)
 
     def _nullable(self, schema: Schema, value: Mapping[str, Json], at: Pointer) -> None:
         if value.get("nullable") is not True:

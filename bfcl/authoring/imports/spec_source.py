@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import yaml
 
+from bfcl.authoring.imports.credential_forms import masked_problems
 from bfcl.authoring.imports.report import Pointer
-from bfcl.errors import BfclError, Problem
+from bfcl.errors import BfclError, PackError, Problem
 from bfcl.located import Document, canonical_word, parse_flow, parse_json, parse_yaml
 
 CODE = "import_source_invalid"
@@ -41,8 +42,15 @@ class SpecSource:
 def read_spec(data: bytes, *, path: str) -> SpecSource:
     """Read YAML or JSON, told apart by the suffix `.json` or a leading brace.
 
-    Raises: BfclError `import_source_invalid` with line and column, as `bfcl.located` finds it.
+    Raises: BfclError `import_source_invalid` with line and column, as `bfcl.located` finds it, credentials masked.
     """
+    try:
+        return _read(data, path)
+    except BfclError as error:
+        raise PackError(masked_problems(error.problems)) from None
+
+
+def _read(data: bytes, path: str) -> SpecSource:
     data = data.removeprefix(b"\xef\xbb\xbf")
     is_yaml_name = path.lower().endswith((".yaml", ".yml"))
     if path.lower().endswith(".json") or (data.lstrip().startswith(b"{") and not is_yaml_name):

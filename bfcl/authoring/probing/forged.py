@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from bfcl.authoring.probing.elements import Whole, altered, resized
 from bfcl.authoring.probing.mutant import Expected, Mutant, named
-from bfcl.authoring.probing.places import Absent, Change, changes, leaves, shown_place, with_value
+from bfcl.authoring.probing.places import Absent, Change, changes, field_of, leaves, shown_place, value_at, with_value
 from bfcl.authoring.probing.values import Values
 from bfcl.canonical import Json, canonical_text
 from bfcl.oracle.protocol import Given
@@ -21,8 +22,7 @@ def forged(expected: Expected, values: Values) -> Iterator[Mutant]:
     for index, result in enumerate(expected.results):
         yield _refused(expected, index, result, values)
         for place, value in leaves(result):
-            field = next((part for part in reversed(place) if isinstance(part, str)), "")
-            other = values.other(field, value)
+            other = values.other(field_of(place), value)
             shown = shown_place("result", place)
             yield Mutant(
                 kind="change_result",
@@ -32,7 +32,11 @@ def forged(expected: Expected, values: Values) -> Iterator[Mutant]:
                 call=index,
                 given=_answering(expected, index, with_value(result, place, other)),
             )
+        for one in altered(Whole(result, "result", f" of {named(expected, index)}"), values):
+            given = _answering(expected, index, one.value)
+            yield Mutant(kind=one.kind, what=one.what, look_at=one.look_at, call=index, given=given)
     yield from _reverted(expected)
+    yield from _overgrown(expected, values)
 
 
 def _refused(expected: Expected, index: int, result: Json, values: Values) -> Mutant:
@@ -90,6 +94,29 @@ def _reverted(expected: Expected) -> Iterator[Mutant]:
             look_at=f"`{shown_place('state', change.place)}`",
             given=Given(trace=trace, state=canonical_text(with_value(after, change.place, change.before))),
         )
+
+
+def _overgrown(expected: Expected, values: Values) -> Iterator[Mutant]:
+    """Lists of the state that the calls made longer or shorter, with one element fewer or more than they should have.
+
+    A table is such a list: a row is lost, or another written, beside what was asked for. The order of rows is the
+    backend's affair.
+    """
+    if expected.before == expected.after:
+        return
+    before, after = json.loads(expected.before), json.loads(expected.after)
+    found = list(changes(before, after))
+    told = {expected.before, *(canonical_text(with_value(after, one.place, one.before)) for one in found if one.place)}
+    trace = _trace(expected, [*expected.texts])
+    for place in dict.fromkeys(place for change in found for place in (change.place, change.place[:-1])):
+        old, items = value_at(before, place), value_at(after, place)
+        if not isinstance(old, list) or not isinstance(items, list) or len(old) == len(items):
+            continue
+        for one in resized(Whole(after, "state"), place, items, values):
+            state = canonical_text(one.value)
+            if state not in told:
+                given = Given(trace=trace, state=state)
+                yield Mutant(kind=one.kind, what=one.what, look_at=one.look_at, given=given)
 
 
 def _undone(change: Change) -> str:

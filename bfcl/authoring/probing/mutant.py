@@ -18,8 +18,11 @@ Kind: TypeAlias = Literal[
     "extra_call",
     "reorder_calls",
     "revert_change",
+    "drop_element",
+    "add_element",
     "change_result",
     "repeat_call",
+    "reorder_list",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The most telling first: an assertion that passes without the call is worse than one that ignores a field."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
@@ -44,19 +44,37 @@ def shown_place(root: str, place: Place) -> str:
     return text
 
 
-def leaves(value: Json, place: Place = ()) -> Iterator[tuple[Place, Json]]:
-    """Every scalar with its place, objects in key order. Of a longer list only the first and the last element.
+def field_of(place: Place) -> str:
+    """The innermost key that leads to a place; empty where none does."""
+    return next((part for part in reversed(place) if isinstance(part, str)), "")
 
-    What stands between them has the same shape, and an assertion that reads one of them reads them all.
-    """
+
+def leaves(value: Json, place: Place = ()) -> Iterator[tuple[Place, Json]]:
+    """Every scalar with its place, objects in key order; of a list what `sampled` takes."""
     if isinstance(value, Mapping):
         for key in sorted(value):
             yield from leaves(value[key], (*place, key))
     elif isinstance(value, list | tuple):
-        for index in sorted({0, len(value) - 1} if value else ()):
+        for index in sampled(value):
             yield from leaves(value[index], (*place, index))
     else:
         yield place, value
+
+
+def lists(value: Json, place: Place = ()) -> Iterator[tuple[Place, list[Json]]]:
+    """Every list with its place, outer ones first, objects in key order; inside a list what `sampled` takes."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from lists(value[key], (*place, key))
+    elif isinstance(value, list | tuple):
+        yield place, list(value)
+        for index in sampled(value):
+            yield from lists(value[index], (*place, index))
+
+
+def sampled(items: Sequence[Json]) -> list[int]:
+    """The indexes that stand for a list: first, middle and last. A long list would crowd out everything else."""
+    return sorted({0, len(items) // 2, len(items) - 1}) if items else []
 
 
 def changes(before: Json, after: Json, place: Place = ()) -> Iterator[Change]:
@@ -85,6 +103,19 @@ def _aligned(before: list[Json], after: list[Json]) -> bool:
     if len(before) == len(after):
         return True
     return len(before) < len(after) and canonical_text(before) == canonical_text(after[: len(before)])
+
+
+def value_at(root: Json, place: Place) -> Json | Absent:
+    """What stands at a place, or absent."""
+    value = root
+    for part in place:
+        if isinstance(value, Mapping) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return ABSENT
+    return value
 
 
 def with_value(root: Json, place: Place, value: Json | Absent) -> Json:

@@ -17,10 +17,10 @@ from bfcl.authoring.probing.judging import Judged, chosen, judge
 from bfcl.authoring.probing.mutant import Expected
 from bfcl.authoring.probing.values import Values
 from bfcl.authoring.workbench import Workbench
-from bfcl.checks.findings import Subject, placed
-from bfcl.checks.representatives import Bench, bench, compile_first
+from bfcl.checks.findings import placed
+from bfcl.checks.representatives import Setup, represent, set_up
 from bfcl.errors import ConfigError, PackError, Problem, did_you_mean, raise_all
-from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Replayed
+from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Oracle, Replayed
 from bfcl.pack.model import Pack, Role
 from bfcl.records.template import Template
 from bfcl.records.verdict import Finding
@@ -60,18 +60,19 @@ def probe(work: Workbench, template_ids: Sequence[str] = (), *, limit: int = DEF
     """
     pack = work.pack
     _known(pack, template_ids)
-    subject = Subject(pack=pack, config=work.config, oracle=work.oracle)
-    _imported(pack, subject.description)
-    table = bench(subject, render_language(work.config.surface_generation.language, pack.manifest, pack.templates))
+    description = work.oracle.describe()
+    _imported(pack, description)
+    language = render_language(work.config.surface_generation.language, pack.manifest, pack.templates)
+    setup = set_up(pack, work.config, language)
     indexes = [
         index
         for index, template in enumerate(pack.templates)
         if not template_ids or template.template_id in template_ids
     ]
-    expected, faults = _played(table, indexes)
-    values = Values(pack, table.sources_for)
+    expected, faults = played(setup, work.oracle, indexes)
+    values = Values(pack, setup.sources_for)
     jobs = [
-        (one, chosen([*executed(one, table.catalog, values), *forged(one, values)], limit)) for one in expected.values()
+        (one, chosen([*executed(one, setup.catalog, values), *forged(one, values)], limit)) for one in expected.values()
     ]
     judged = dict(zip(expected, judge(work.oracle, jobs), strict=True))
     probed = tuple(
@@ -82,7 +83,7 @@ def probe(work: Workbench, template_ids: Sequence[str] = (), *, limit: int = DEF
         )
         for index in indexes
     )
-    return Probing(pack=pack, probed=probed, exported=subject.description.assertions, limit=limit)
+    return Probing(pack=pack, probed=probed, exported=description.assertions, limit=limit)
 
 
 def _known(pack: Pack, template_ids: Sequence[str]) -> None:
@@ -122,13 +123,15 @@ def _imported(pack: Pack, description: Description) -> None:
     )
 
 
-def _played(table: Bench, indexes: Sequence[int]) -> tuple[dict[int, Expected], dict[int, list[Finding]]]:
+def played(
+    setup: Setup, oracle: Oracle, indexes: Sequence[int]
+) -> tuple[dict[int, Expected], dict[int, list[Finding]]]:
     """By template number, the expected conversation as played, or every fault that leaves none to depart from."""
-    pack, oracle = table.subject.pack, table.subject.oracle
-    compiled = {index: compile_first(table, index, worded=False) for index in indexes}
+    pack = setup.pack
+    compiled = {index: represent(setup, index, oracle, worded=False) for index in indexes}
     faults = {index: one.faults for index, one in compiled.items() if one.representative is None}
     found = {index: one.representative for index, one in compiled.items() if one.representative is not None}
-    episodes = [episode(each.task, each.trace, table.wording.language) for each in found.values()]
+    episodes = [episode(each.task, each.trace, setup.wording.language) for each in found.values()]
     observed = [dataclasses.replace(one, observe="each") for one in episodes]
     expected: dict[int, Expected] = {}
     for (index, each), planned, result in zip(found.items(), episodes, oracle.run(observed), strict=True):

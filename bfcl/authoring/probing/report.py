@@ -138,13 +138,15 @@ def _told(probed: Sequence[Probed]) -> Iterator[Judged]:
 def _is_weak(probing: Probing, standing: Standing) -> bool:
     users = {one.template_id for one in probing.pack.templates if standing.name in one.success_assertions}
     probed = {one.template.template_id for one in probing.probed if not one.faults}
-    return users <= probed and standing.tried > 0 and standing.kills == 0
+    # One that only breaks has noticed nothing: it read from what was not there.
+    return users <= probed and standing.tried > 0 and standing.kills == standing.errors
 
 
 def _weak(probing: Probing, standing: Standing) -> Finding:
     users = [one for one in probing.probed if standing.name in one.template.success_assertions]
     through = [slip for one in users for slip in slips(one)]
     many = len(standing.templates)
+    breaks = f" (and breaks on {standing.errors})" if standing.errors else ""
     shown = f"`{standing.templates[0]}`" if many == 1 else f"{many} templates"
     fix = (
         f"let it look at {through[0].look_at(_NAMED)}, which nothing else looks at; or remove it"
@@ -153,7 +155,8 @@ def _weak(probing: Probing, standing: Standing) -> Finding:
     )
     return Finding(
         code=WEAK,
-        message=f"`{standing.name}` fails on none of {standing.tried} mutants of {shown}; expected one at least",
+        message=f"`{standing.name}` fails on none of {standing.tried} mutants of {shown}{breaks}; "
+        "expected one at least",
         file=probing.pack.shown_path("assertions"),
         line=standing.line,
         detail=standing.name,

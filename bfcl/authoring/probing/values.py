@@ -15,6 +15,7 @@ from bfcl.records.tool import Tool
 from bfcl.stages.arguments import argument_failures, required_parameters
 from bfcl.stages.bindings import Sources, enum_values
 from bfcl.stages.call_plan import Argument
+from bfcl.stages.row_links import row_links
 
 _FIRST_NUMBER = re.compile(r"[0-9]+")
 _LOOKED_AT = 64
@@ -33,6 +34,20 @@ class Values:
         column = self._columns.get(field, ())
         like = [one for one in column if value is None or _kind(one) == _kind(value)]
         return _next_to(like, value) if any(_differs(one, value) for one in like) else neighbours(value)[0]
+
+    def element(self, field: str) -> Json:
+        """An element for an empty list: what one of that name holds in the fixtures, else a collection's first row.
+
+        Where the pack has neither, some text.
+        """
+        fixtures = self._pack.fixtures
+        for name in fixtures:
+            for row in collection_rows(fixtures, name) or ():
+                held = row.get(field)
+                if isinstance(held, list) and held:
+                    first: Json = held[0]
+                    return first
+        return next(iter(collection_rows(fixtures, field) or ()), "x")
 
     def other_argument(
         self, tool: Tool, arguments: Mapping[str, Json], name: str, options: Sequence[Json] = ()
@@ -56,15 +71,15 @@ class Values:
 
         `corrections` counts those delivered before the call.
         """
-        if argument.kind != "slot" or argument.slot not in template.slots:
+        if argument.kind != "slot":
             return
         name = argument.slot
         for delivery in reversed(task.slot_updates[:corrections]):
             if name in delivery.values:
                 yield task.slots_initial[name]
                 break
-        slot = template.slots[name]
-        yield from islice(self._sources_for(template).resolve(slot.source, slot.filter).candidates.values, _LOOKED_AT)
+        candidates = _candidates(template, name, self._sources_for(template))
+        yield from islice(candidates, _LOOKED_AT)
 
     def plausible_calls(self, tool: Tool) -> list[Mapping[str, Json]]:
         """Arguments for a call nobody asked for: those of the tool's successful probes, else made up from its schema.
@@ -95,6 +110,18 @@ class Values:
         if tool.requires_confirmation:
             made[self._pack.manifest.confirmation.parameter] = True
         return made
+
+
+def _candidates(template: Template, name: str, sources: Sources) -> Sequence[Json]:
+    """The values that an argument may be bound to, by the name of its slot or of a row's field; none for another."""
+    links = row_links(template)
+    for leader, linked in links.linked.items():
+        for one in linked:
+            if one.name == name:
+                resolved = sources.resolve(*links.draw(leader, template.slots[leader]))
+                return resolved.candidates.linked.get(one.field, ())
+    slot = template.slots.get(name)
+    return () if slot is None else sources.resolve(*links.draw(name, slot)).candidates.values
 
 
 def neighbours(value: Json) -> list[Json]:

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from bfcl.checks.review_markers import REVIEW_MARKER
 from bfcl.errors import ConfigError, Problem, raise_all
 
 Transport = Literal["python", "endpoint"]
@@ -76,9 +77,11 @@ def _language_fault(language: str) -> Problem | None:
 
 
 def _version_fault(version: str) -> Problem | None:
-    if version.strip() and version.isprintable():
+    marker = REVIEW_MARKER.decode()
+    if version.strip() and version.isprintable() and marker not in version:
         return None
-    message = f"{_quoted(version)} is no version; expected printable text"
+    without = f" without `{marker}`, which marks what nobody has reviewed" if marker in version else ""
+    message = f"{_quoted(version)} is no version; expected printable text{without}"
     return Problem(code="version_invalid", subject="--version", message=message, fix="leave it out for `0.1.0`")
 
 

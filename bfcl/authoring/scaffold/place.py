@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bfcl.errors import ConfigError, Problem
-from bfcl.files import storage, sync_dir, write_synced
+from bfcl.files import make_directories, storage, sync_dir, write_synced
 from bfcl.pack.layout import shown
 
 _FIX = "choose another `--target`; nothing that exists is overwritten"
@@ -25,7 +25,7 @@ def place_new(target: Path, files: Mapping[str, bytes]) -> Path:
     target = Path(os.path.abspath(target))  # noqa: PTH100 - `resolve` would follow the very link that must be refused
     _refuse_obstacle(target)
     with storage(target), ExitStack() as undo:
-        _make_directory(target.parent, undo)
+        make_directories(target.parent, undo)
         staged = target.with_name(f".bfcl-{secrets.token_hex(6)}")
         undo.callback(shutil.rmtree, staged, ignore_errors=True)
         staged.mkdir()
@@ -70,11 +70,3 @@ def _is_utf8(path: Path) -> bool:
 
 def _exists(target: Path) -> Problem:
     return Problem(code="target_exists", path=shown(target), message="is there already; expected a new path", fix=_FIX)
-
-
-def _make_directory(path: Path, undo: ExitStack) -> None:
-    """`mkdir -p`, each directory made to be removed by `undo`."""
-    if not path.is_dir():
-        _make_directory(path.parent, undo)
-        path.mkdir()
-        undo.callback(path.rmdir)

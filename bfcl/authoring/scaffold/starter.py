@@ -14,6 +14,7 @@ from typing import Final
 
 from bfcl.authoring.scaffold.order import StarterOrder, Transport
 from bfcl.authoring.scaffold.wording import Words, words_for
+from bfcl.checks.review_markers import REVIEW_MARKER
 from bfcl.pack.schema_files import modeline
 
 CLOCK: Final = "2026-01-01T00:00:00+00:00"
@@ -43,6 +44,8 @@ _SCHEMAS: Final = {
 _YAML_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _LONGEST_NAME: Final = 240
 """Bytes of a directory's name that still leave room for a suffix."""
+_MARKS: Final = ("REPLACE_ME_", REVIEW_MARKER.decode())
+"""Words that no finished configuration and no reviewed pack may hold, so a directory's name must not bring them in."""
 
 _PHRASES: Final[Mapping[Transport, Mapping[str, str]]] = {
     "python": {
@@ -133,4 +136,4 @@ def scalar(word: str) -> str:
 def _plain_name(directory: str, pack_id: str) -> str:
     """The directory's name where a configuration can carry it with a suffix, else the pack's."""
     fits = directory.isprintable() and len(directory.encode()) <= _LONGEST_NAME
-    return directory if fits else pack_id
+    return directory if fits and not any(mark in directory for mark in _MARKS) else pack_id

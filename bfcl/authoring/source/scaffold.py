@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from bfcl.authoring.source.skeleton_rows import skeleton_rows
 from bfcl.authoring.source.tree import SourceTree
 from bfcl.canonical import Json, readable_json
 from bfcl.errors import ConfigError, Problem, raise_all
-from bfcl.files import storage, write_atomic
+from bfcl.files import AlreadyThereError, create_files
 from bfcl.records.tool import Tool
 
 
@@ -101,33 +100,12 @@ def _never_confirmed(tools: Sequence[Tool], parameter: str) -> Iterator[SourceFi
 
 
 def write_source(tree: SourceTree, files: Mapping[str, bytes]) -> None:
-    """Create the files, and the directory with its parents; on any failure remove what was created.
+    """Create the files, and the directory with its parents: all of it or nothing.
 
     Raises: StageError `storage_failed`; ConfigError `output_exists` where a file appeared meanwhile.
     """
-    with ExitStack() as undo:
-        with storage(tree.root):
-            _make_directory(tree.root, undo)
-        for name, data in files.items():
-            path = tree.root / name
-            _claim(path, tree.shown(name))
-            undo.callback(path.unlink, missing_ok=True)
-            write_atomic(path, data)
-        undo.pop_all()
-
-
-def _make_directory(path: Path, undo: ExitStack) -> None:
-    """`mkdir -p`, each directory made to be removed by `undo`."""
-    if not path.is_dir():
-        _make_directory(path.parent, undo)
-        path.mkdir()
-        undo.callback(path.rmdir)
-
-
-def _claim(path: Path, shown: str) -> None:
-    """Create an empty file, so that whoever comes second fails and nobody's bytes are replaced."""
-    with storage(path):
-        try:
-            path.open("xb").close()
-        except FileExistsError:
-            raise ConfigError(_there(shown, "appeared while the package was written")) from None
+    try:
+        create_files(tree.root, files)
+    except AlreadyThereError as error:
+        name = tree.shown(error.path.relative_to(tree.root).as_posix())
+        raise ConfigError(_there(name, "appeared while the package was written")) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bfcl.canonical import Json, canonical_text
@@ -83,7 +83,7 @@ def _columns(pack: Pack, name: str) -> Iterator[tuple[str, str, tuple[Json, ...]
     """Collections with a field of that name in every row, those it identifies first."""
     found: list[tuple[bool, str, str, tuple[Json, ...]]] = []
     for collection in pack.fixtures:
-        rows = collection_rows(pack.fixtures, collection)
+        rows = _free_rows(pack, collection)
         if not rows or not all(isinstance(row.get(name), str | int | float) for row in rows):
             continue
         values = tuple(dict.fromkeys(row[name] for row in rows))[:_SHOWN_VALUES]
@@ -91,6 +91,16 @@ def _columns(pack: Pack, name: str) -> Iterator[tuple[str, str, tuple[Json, ...]
     # Stable: among equals the order of fixtures.json.
     for _, collection, field, values in sorted(found, key=lambda one: one[0]):
         yield collection, field, values
+
+
+def _free_rows(pack: Pack, collection: str) -> Sequence[Mapping[str, Json]]:
+    """The rows of a collection that the held-out policy does not reserve: what a published task may bind."""
+    rows = collection_rows(pack.fixtures, collection) or ()
+    reserved = () if pack.held_out is None else pack.held_out.fixtures.get(collection, ())
+    if not reserved:
+        return rows
+    key = primary_key(collection, rows, pack.manifest)
+    return [row for row in rows if row[key] not in reserved]
 
 
 def _keyed(pack: Pack, collection: str, field: str) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from bfcl.authoring.stubs.named import named_tool, refused_stub
 from bfcl.canonical import Json
-from bfcl.errors import ConfigError, Problem, did_you_mean
 from bfcl.pack.model import Pack
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -31,15 +32,18 @@ def new_assertion(pack: Pack, name: str, tool: str | None) -> NewAssertion:
     """
     if not _IDENTIFIER.match(name) or not name.startswith("assert_"):
         fix = "name it `assert_<what must hold>`"
-        raise _refusal(name, "is no name for an assertion; expected an identifier starting with `assert_`", fix)
+        raise refused_stub(name, "is no name for an assertion; expected an identifier starting with `assert_`", fix)
     if tool is None:
         return NewAssertion(name, _NO_CALL.format(name=name), _CAPABILITY.format("path"))
-    found = pack.tool(tool)
-    if found is None:
-        names = [one.name for one in pack.tools]
-        fix = did_you_mean(tool, names) or f"use one of {', '.join(names)}"
-        raise _refusal(name, f"the catalog has no tool `{tool}`", fix)
-    return NewAssertion(name, _CALLED.format(name=name, tool=repr(tool)), _CAPABILITY.format("result"))
+    entry = named_tool(pack, tool, of=name)
+    source = _CALLED.format(name=name, tool=_quoted(tool))
+    if entry.requires_confirmation:
+        source += _CONFIRMED.format(parameter=_quoted(pack.manifest.confirmation.parameter))
+    return NewAssertion(name, source, _CAPABILITY.format("result"))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 _CAPABILITY: Final = '{{"trace": True, "category": "{}"}}'
@@ -47,21 +51,28 @@ _CAPABILITY: Final = '{{"trace": True, "category": "{}"}}'
 _NO_CALL: Final = '''
 def {name}(*, state, trace, task, ctx):
     """No tool is called."""
-    assert not trace, f"expected no call, got {{[call['tool'] for call in trace]}}"
+    called = [call["tool"] for call in trace]
+    assert not called, f"expected no call, got {{called}}"
 '''
 
 _CALLED: Final = '''
 def {name}(*, state, trace, task, ctx):
     """This tool is called once and nothing else is, with the values the user gave, and it answers."""
-    assert [call["tool"] for call in trace] == [{tool}], f"calls are {{[call['tool'] for call in trace]}}"
+    called = [call["tool"] for call in trace]
+    assert called == [{tool}], f"calls are {{called}}"
     [call] = trace
     for parameter, value in call["arguments"].items():
         if parameter in task["slots"]:
             expected = task["slots"][parameter]
             assert value == expected, f"{{parameter}} is {{value!r}}; expected {{expected!r}}"
-    assert "error" not in call["result"], f"refused: {{call['result']['error']}}"
+    error = call["result"].get("error")
+    assert error is None, f"refused: {{error}}"
     # Compare the result with `state` here: what must it say, field by field?
 '''
+
+_CONFIRMED: Final = """\
+    assert call["arguments"].get({parameter}) is True, "the call is not confirmed"
+"""
 
 
 class Parameter(NamedTuple):
@@ -79,7 +90,7 @@ def read_parameter(text: str) -> Parameter:
     if not _IDENTIFIER.match(name) or kind not in _TYPES or optional not in ("", "optional"):
         fix = "such as `--param kiln_id:string` or `--param limit:integer:optional`"
         message = f"`{text}` is no parameter; expected NAME:TYPE with a type of {', '.join(_TYPES)}"
-        raise ConfigError(Problem(code="stub_impossible", subject="--param", message=message, fix=fix))
+        raise refused_stub("--param", message, fix)
     return Parameter(name, kind, not optional)
 
 
@@ -91,11 +102,15 @@ class ToolKind(NamedTuple):
 
 
 def new_tool(pack: Pack, name: str, parameters: Sequence[Parameter], kind: ToolKind) -> dict[str, Json]:
-    """The entry for `tools.json`. Raises: ConfigError `stub_impossible` for a taken or unusable name."""
+    """The entry for `tools.json`. Raises: ConfigError `stub_impossible` for a taken, unusable or repeated name."""
     if not _TOOL_NAME.match(name):
-        raise _refusal(name, "is no name for a tool; expected letters, digits, `_`, `-`, at most 64", None)
+        raise refused_stub(name, "is no name for a tool; expected letters, digits, `_`, `-`, at most 64")
     if pack.tool(name) is not None:
-        raise _refusal(name, "the catalog has a tool of this name already", "choose another name")
+        raise refused_stub(name, "the catalog has a tool of this name already", "choose another name")
+    names = [one.name for one in parameters]
+    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if repeated is not None:
+        raise refused_stub("--param", f"`{repeated}` is given more than once; expected each name once")
     properties: dict[str, Json] = {one.name: {"type": one.kind, "description": ""} for one in parameters}
     required = [one.name for one in parameters if one.required]
     if kind.confirmed:
@@ -120,7 +135,3 @@ def new_tool(pack: Pack, name: str, parameters: Sequence[Parameter], kind: ToolK
     if kind.confirmed:
         entry["x-requires-confirmation"] = True
     return entry
-
-
-def _refusal(name: str, message: str, fix: str | None) -> ConfigError:
-    return ConfigError(Problem(code="stub_impossible", subject=name, message=message, fix=fix))

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from bfcl.authoring.stubs.binding import Binding, bindings
-from bfcl.canonical import Json
-from bfcl.errors import BfclError, ConfigError, Problem, did_you_mean
+from bfcl.authoring.stubs.named import named_tool, refused_stub
+from bfcl.canonical import Json, canonical_text
+from bfcl.errors import BfclError, ConfigError
 from bfcl.pack.model import Pack
 from bfcl.records.ids import TurnPolicy
 from bfcl.records.template import Template
 from bfcl.records.tool import Tool
+from bfcl.stages.bindings import sources_of
 from bfcl.stages.wording import render_language
 
 POLICIES: Final = get_args(TurnPolicy)
@@ -24,6 +26,9 @@ SILENT: Final = ("clarify_only", "irrelevant")
 """Policies that call nothing."""
 
 Entry = dict[str, Json]
+
+_CHOICES: Final = 2
+"""Values a parameter needs so that a user can name the wrong one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +46,7 @@ class NewTemplate:
 def new_template(pack: Pack, wanted: NewTemplate) -> Entry:
     """The entry for `task_templates.yaml`. Raises: ConfigError `stub_impossible` naming what the pack lacks."""
     if any(template.template_id == wanted.template_id for template in pack.templates):
-        raise _refusal(wanted, "the pack has a template of this id already", "choose another id")
+        raise refused_stub(wanted.template_id, "the pack has a template of this id already", "choose another id")
     tool = None if wanted.policy in SILENT and wanted.tool is None else _tool(pack, wanted)
     draft = _Draft(pack, wanted, tool, _language(pack, wanted))
     _SHAPES[wanted.policy](draft)
@@ -60,23 +65,14 @@ def _language(pack: Pack, wanted: NewTemplate) -> str:
 def _tool(pack: Pack, wanted: NewTemplate) -> Tool:
     """The named tool, else the first one that suits the policy."""
     if wanted.tool is not None:
-        found = pack.tool(wanted.tool)
-        if found is None:
-            names = [tool.name for tool in pack.tools]
-            raise _refusal(
-                wanted, f"the catalog has no tool `{wanted.tool}`", did_you_mean(wanted.tool, names) or ", ".join(names)
-            )
-        return found
+        return named_tool(pack, wanted.tool, of=wanted.template_id)
     gated = wanted.policy == "confirmation"
     for tool in pack.tools:
         if tool.requires_confirmation is gated and any(one.source for one in bindings(pack, tool)):
             return tool
     what = "a tool that requires confirmation" if gated else "a tool without confirmation"
-    raise _refusal(wanted, f"the catalog has no such tool; expected {what} with a parameter that a slot can hold", None)
-
-
-def _refusal(wanted: NewTemplate, message: str, fix: str | None) -> ConfigError:
-    return ConfigError(Problem(code="stub_impossible", subject=wanted.template_id, message=message, fix=fix))
+    message = f"the catalog has no such tool; expected {what} with a parameter that a slot can hold"
+    raise refused_stub(wanted.template_id, message)
 
 
 class _Draft:
@@ -118,26 +114,31 @@ class _Draft:
         return like.category if like is not None else self.wanted.template_id
 
     def _assertions(self) -> Sequence[str]:
-        like = self._likest()
+        """Those of a template that calls the tool as often: what holds for one call may not hold for two."""
+        like = self._likest(alike=_calls)
         if like is None or not like.success_assertions:
             fix = "name one with `--assertion`, or write one with `bfcl new assertion`"
             raise self.impossible("no template like it names an assertion to use", fix)
         return like.success_assertions
 
-    def _likest(self) -> Template | None:
-        """The template to take category and assertions from: same calls and policy, then same calls; never others."""
-        called = set() if self.wanted.policy in SILENT or self.tool is None else {self.tool.name}
+    def _likest(self, alike: Callable[[Sequence[str]], object] = frozenset) -> Template | None:
+        """The template to take things from: same calls and policy, then same calls; never others.
+
+        `alike` says which lists of called tools are the same: by default those that name the same tools.
+        """
+        times = 2 if self.wanted.policy == "multi_tool" else 1
+        called = [] if self.wanted.policy in SILENT or self.tool is None else [self.tool.name] * times
         same = [
             template
             for template in self.pack.templates
-            if {one.tool for one in template.assistant_milestones if one.tool} == called
+            if alike([one.tool for one in template.assistant_milestones if one.tool]) == alike(called)
         ]
         negative = self.wanted.policy == "negative_path"
         fitting = [one for one in same if (one.turn_policy == "negative_path") is negative]
         return next((one for one in fitting if one.turn_policy == self.wanted.policy), next(iter(fitting), None))
 
     def impossible(self, message: str, fix: str | None = None) -> ConfigError:
-        return _refusal(self.wanted, f"`{self.wanted.policy}`: {message}", fix)
+        return refused_stub(self.wanted.template_id, f"`{self.wanted.policy}`: {message}", fix)
 
     def said(self, text: str) -> Mapping[str, Json]:
         return {self.language: text}
@@ -156,6 +157,8 @@ class _Draft:
         parameter = self.pack.manifest.confirmation.parameter
         if self.tool.requires_confirmation:
             arguments[parameter] = confirmed
+        if self.tool.mutates and (confirmed or not self.tool.requires_confirmation):
+            self.more["mutates"] = True
         milestone: Entry = {"type": "tool_call", "tool": self.tool.name, **more}
         given = more.get("args")
         if arguments or given:
@@ -172,11 +175,26 @@ class _Draft:
         """`source` and `filter` for a parameter: as the likest template draws it, for it knows which rows will do."""
         like = self._likest()
         known = None if like is None else like.slots.get(name)
-        if known is not None:
-            return (
-                {"source": known.source} if known.filter is None else {"source": known.source, "filter": known.filter}
-            )
+        if like is not None and known is not None:
+            # Here it draws a row of its own, so the filter that chose the row it shared there goes with it.
+            leader = like.slots.get(known.same_row_as or "", known)
+            return {"source": known.source, **({} if leader.filter is None else {"filter": leader.filter})}
         return {"source": next(one.source for one in self.bound if one.parameter == name)}
+
+    def varies(self, name: str) -> bool:
+        """Whether a user could name one value of the parameter first and another then."""
+        examples = next(one.examples for one in self.bound if one.parameter == name)
+        return len({canonical_text(value) for value in examples}) >= _CHOICES
+
+    def replacement(self, name: str) -> Entry:
+        """`source` and `filter` of a correction: as for the value corrected, unless that leaves nothing to choose."""
+        drawn = self.source(name)
+        narrowed = drawn.get("filter")
+        if isinstance(narrowed, str):
+            offered = sources_of(self.pack).resolve(str(drawn["source"]), narrowed).candidates
+            if len({canonical_text(value) for value in offered.values}) < _CHOICES:
+                return {"source": drawn["source"]}
+        return drawn
 
     def bind(self) -> list[str]:
         """A visible slot for each parameter that one can hold; their names."""
@@ -186,6 +204,10 @@ class _Draft:
         if not self.slots:
             raise self.impossible(f"`{self.tool.name if self.tool else ''}` has no required parameter a slot can hold")
         return list(self.slots)
+
+
+def _calls(tools: Sequence[str]) -> list[str]:
+    return sorted(tools)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -225,7 +247,6 @@ def _confirmation(draft: _Draft) -> None:
         raise draft.impossible(f"`{draft.tool.name}` does not declare `x-requires-confirmation`", "name a gated tool")
     names = draft.bind()
     draft.user = f"Please go ahead with this: {_listed(names)}."
-    draft.more["mutates"] = draft.tool.mutates
     draft.text("ask_confirm", f"Shall I do this with {_listed(names)}?")
     draft.reply("ask_confirm", "Yes, please do.")
     draft.call(confirmed=True)
@@ -234,15 +255,18 @@ def _confirmation(draft: _Draft) -> None:
 
 def _correction(draft: _Draft) -> None:
     assert draft.tool is not None
-    name, *others = draft.bind()
+    names = draft.bind()
+    name = next((one for one in names if draft.varies(one)), None)
+    if name is None:
+        message = f"no required parameter of `{draft.tool.name}` has two values to choose from"
+        raise draft.impossible(message, "add a row to fixtures.json, or a value to the enum of tools.json")
+    others = [one for one in names if one != name]
     gated = draft.tool.requires_confirmation
     draft.user = f"Please see to this for me: {_listed([name, *others])}."
     draft.text("final_answer", f"I will use {{{name}}}.", id="announce")
-    # Unfiltered: what narrows the first value may leave nothing else to correct it to.
-    update: Entry = {"source": draft.source(name)["source"], "bind_as": f"right_{name}"}
+    update: Entry = {**draft.replacement(name), "bind_as": f"right_{name}"}
     draft.reply("announce", f"Sorry, I meant {{right_{name}}}.", slot_updates={name: update})
     if gated:
-        draft.more["mutates"] = draft.tool.mutates
         draft.text("ask_confirm", f"So it is {_listed([name, *others])}, is that right?")
         draft.reply("ask_confirm", "Yes, that is right.")
     draft.call(confirmed=gated)
@@ -260,6 +284,8 @@ def _negative_path(draft: _Draft) -> None:
     draft.slot(absent.parameter, {"source": f"absent:{absent.collection}"})
     draft.user = f"Please see to this for me: {_listed(list(draft.slots))}."
     draft.call()
+    # Nothing is there to change.
+    draft.more.pop("mutates", None)
     draft.text("final_answer", f"I could not find {{{absent.parameter}}}.")
 
 

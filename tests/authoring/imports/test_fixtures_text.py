@@ -94,8 +94,11 @@ def test_collection_that_exists_is_refused_unless_it_is_to_be_replaced() -> None
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        (b"[1]", "fixtures.json:1: fixtures_invalid: the value is [1]; expected an object mapping collection names to "
-                 "arrays of rows"),
+        (b"[1]", "fixtures.json:1: fixtures_invalid: the value is <list, 1>; expected an object mapping collection "
+                 "names to arrays of rows"),
+        (b'{"://me:hunter2@x": 1, "://me:hunter2@x": 2}',
+         "fixtures.json:1: pack_parse_error: key '<a password in a URL>' is given twice in one object\n"
+         "  fix: keep one of the two"),
         (b'{"a": 1,\n "a": 2}', "fixtures.json:2: pack_parse_error: key 'a' is given twice in one object\n"
                                 "  fix: keep one of the two"),
         (b"", "fixtures.json:1: pack_parse_error: not JSON: Expecting value"),

@@ -270,10 +270,10 @@ def test_entries_load_in_file_order_and_the_last_definition_counts() -> None:
          "  fix: name every argument"]),
         ("def f(x: dict[int, str]): ...", ["`f.x`: keys are `int`; JSON keys are text"]),
         ("def f(x: 'list['): ...", ["`f.x`: 'list[' is no type hint\n  fix: use str, int, float, bool, list, dict, "
-         "Literal, an Enum, a dataclass or a TypedDict of this file"]),
+         "Literal, an Enum, a dataclass, a TypedDict or a pydantic model of this file"]),
         ("def f(x: 3): ...", ["`f.x`: `3` is no type hint\n  fix: use str, int, float, bool, list, dict, Literal, an "
-         "Enum, a dataclass or a TypedDict of this file"]),
-        ("def f(x: Bike): ...\nclass Bike: ...", ["`f.x`: `Bike` is no Enum, dataclass or TypedDict\n"
+         "Enum, a dataclass, a TypedDict or a pydantic model of this file"]),
+        ("def f(x: Bike): ...\nclass Bike: ...", ["`f.x`: `Bike` is no Enum, dataclass, TypedDict or pydantic model\n"
          "  fix: make `Bike` a dataclass or a TypedDict"]),
         ("def f(x: Literal[b'x']): ...", ["`f.x`: `b'x'` is no literal\n  fix: list text, numbers, true or false",
          "`f.x`: an empty Literal"]),
@@ -396,3 +396,21 @@ def test_file_that_is_no_python_is_refused(data: bytes, expected: str) -> None:
     with pytest.raises(BfclError) as refused:
         import_python(data, Decisions(), path="desk.py")
     assert str(refused.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("def f(b: int,\n      a: " + "|".join(["int"] * 990) + "): ...\n", 2),
+        ("def f(b: int,\n      a: int = " + "-" * 990 + "1): ...\n", 2),
+        ("import os\nif os:\n    pass\n" + "elif os:\n    pass\n" * 990 + "def f(a: int): ...\n", 2),
+    ],
+    ids=["union", "default", "branches"],
+)
+def test_expression_nested_beyond_reading_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(BfclError) as refused:
+        import_python(text.encode(), Decisions(only=("f",)), path="desk.py")
+    assert str(refused.value) == (
+        f"desk.py:{line}: import_source_invalid: what stands here is nested too deeply to be read\n"
+        "  fix: give its parts names of their own, or leave it out of the file"
+    )

@@ -86,7 +86,12 @@ def test_json_and_json_lines_hold_the_same_rows(table: list[dict[str, Any]]) -> 
           "x.csv:4: ragged_record: the row has 4 fields; expected 3\n"
           "  fix: quote cells that hold the delimiter, or name another one with --delimiter"]),
         ("x.json", b'{"a": 1}',
-         ['x.json:1: import_source_invalid: the value is {"a": 1}; expected an array of objects']),
+         ["x.json:1: import_source_invalid: the value is <mapping, 1>; expected an array of objects"]),
+        ("x.json", b'{"users": [{"password": "hunter2"}], "meta": {"n": [1]}, "more": [{}], "none": []}',
+         ["x.json:1: import_source_invalid: the value is <mapping, 4>; expected an array of objects\n"
+          "  fix: save the array under `users` or `more` as a file of its own"]),
+        ("x.json", b'"hunter2"',
+         ["x.json:1: import_source_invalid: the value is <str, 7>; expected an array of objects"]),
         ("x.json", b"[1,\n[2]]", ["x.json:1: import_source_invalid: the row is a single value; expected an object",
                                   "x.json:2: import_source_invalid: the row is a list; expected an object"]),
         ("x.jsonl", b'{"a": 1}\n{\n{"a": NaN}\n', ["x.jsonl:2: import_source_invalid: not JSON: Expecting property "
@@ -97,4 +102,33 @@ def test_json_and_json_lines_hold_the_same_rows(table: list[dict[str, Any]]) -> 
 def test_file_that_holds_no_rows_is_refused(path: str, data: bytes, expected: list[str]) -> None:
     with pytest.raises(BfclError) as refused:
         read_records(data, path=path)
+    assert [str(each) for each in refused.value.problems] == expected
+
+
+KEY = "AK" + "IAIOSFODNN7EXAMPLE"
+NAMED = "is an AWS access key, <text, 20>\n  fix: name the columns after what they hold"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("x.csv", f"id,{KEY},{KEY}\n1,2,3\n",
+         [f"x.csv:1: secret_in_records: the name of column 2 {NAMED}",
+          f"x.csv:1: secret_in_records: the name of column 3 {NAMED}"]),
+        ("x.json", f'[{{"id": 1}},\n{{"{KEY}": 1}}]',
+         [f"x.json:2: secret_in_records: the name of column 2 {NAMED}"]),
+        ("x.json", f'[{{"{KEY}": 1, "{KEY}": 2}}]',
+         ["x.json:1: import_source_invalid: key '<an AWS access key>' is given twice in one object\n"
+          "  fix: keep one of the two"]),
+        ("x.jsonl", f'{{"id": 1}}\n{{"{KEY}": 1, "{KEY}": 2}}',
+         ["x.jsonl:2: import_source_invalid: key '<an AWS access key>' is given twice in one object\n"
+          "  fix: keep one of the two"]),
+        ("x.json", f'{{"{KEY}": [{{}}]}}',
+         ["x.json:1: import_source_invalid: the value is <mapping, 1>; expected an array of objects\n"
+          "  fix: save the array under `<text, 20>` as a file of its own"]),
+    ],
+)  # fmt: skip
+def test_name_that_is_a_credential_is_refused_and_not_shown(path: str, text: str, expected: list[str]) -> None:
+    with pytest.raises(BfclError) as refused:
+        read_records(text.encode(), path=path)
     assert [str(each) for each in refused.value.problems] == expected

@@ -186,6 +186,47 @@ def test_translated_schema_accepts_whatever_its_source_accepts(schema: Any, valu
             assert Draft202012Validator(found).is_valid(value)
 
 
+JOINED = st.recursive(
+    SCHEMA,
+    lambda inner: st.lists(inner, min_size=1, max_size=3).flatmap(
+        lambda parts: st.sampled_from(["allOf", "anyOf", "oneOf"]).map(lambda keyword: {keyword: parts})
+    ),
+    max_leaves=4,
+)
+WIDER = {"dropped", "widened", "cut"}
+
+
+@given(schema=JOINED, values=st.lists(VALUE, min_size=6, max_size=6))
+def test_joined_schema_accepts_the_same_unless_the_report_says_narrowed_or_wider(
+    schema: Any, values: list[Any]
+) -> None:
+    found, notes = query(schema)
+    actions = {action for _, _, action in notes}
+    for value in values:
+        before, after = Draft202012Validator(schema).is_valid(value), Draft202012Validator(found).is_valid(value)
+        assert after or not before or "narrowed" in actions
+        assert before or not after or WIDER & actions
+
+
+@pytest.mark.parametrize(
+    ("schema", "found", "notes"),
+    [
+        ({"oneOf": [{"type": "object", "properties": {"a": {"type": "integer"}}},
+                    {"type": "object", "properties": {"b": {"type": "string"}}}]},
+         {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+         [("/oneOf", "oneOf", "narrowed"), ("/oneOf", "oneOf", "widened")]),
+        ({"allOf": [{"type": "object", "properties": {"a": {}}, "additionalProperties": False},
+                    {"type": "object", "properties": {"b": {}}}]},
+         {"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": False},
+         [("/allOf", "allOf", "merged"), ("/allOf", "allOf", "widened")]),
+        ({"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}, {"type": "string", "enum": ["a", "b", "c"]},
+         [("/oneOf", "oneOf", "widened")]),
+    ],
+)  # fmt: skip
+def test_schemas_that_become_one_say_what_that_changes(schema: Any, found: Any, notes: Notes) -> None:
+    assert query(schema) == (found, notes)
+
+
 KEYWORDS = [
     *("type", "properties", "items", "allOf", "anyOf", "oneOf", "required", "nullable", "enum", "const", "default"),
     *(

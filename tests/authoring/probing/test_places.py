@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.authoring.probing.places import ABSENT, changes, leaves, shown_place, with_value
+from bfcl.authoring.probing.places import (
+    ABSENT,
+    changes,
+    field_of,
+    leaves,
+    lists,
+    sampled,
+    shown_place,
+    value_at,
+    with_value,
+)
 from bfcl.canonical import canonical_text
 
 JSON = st.recursive(
@@ -30,9 +40,38 @@ def test_shown_place_reads_like_code(place, text):
     assert shown_place("state", place) == text
 
 
-def test_leaves_are_the_scalars_and_of_a_long_list_its_ends():
-    value = {"b": [1, 2, 3], "a": {"x": None, "y": "t"}, "none": [], "nothing": {}}
-    assert list(leaves(value)) == [(("a", "x"), None), (("a", "y"), "t"), (("b", 0), 1), (("b", 2), 3)]
+def test_leaves_are_the_scalars_and_of_a_long_list_its_ends_and_its_middle():
+    value = {"b": [1, 2, 3, 4, 5], "a": {"x": None, "y": "t"}, "none": [], "nothing": {}}
+    assert list(leaves(value)) == [(("a", "x"), None), (("a", "y"), "t"), (("b", 0), 1), (("b", 2), 3), (("b", 4), 5)]
+
+
+@given(st.lists(st.integers(), max_size=6))
+def test_sampled_are_the_ends_and_the_middle(items):
+    found = sampled(items)
+    assert found == sorted({0, len(items) // 2, len(items) - 1} if items else ())
+    assert all(0 <= index < len(items) for index in found)
+
+
+def test_lists_are_found_at_any_depth_outer_ones_first():
+    value = {"b": [{"c": [1]}, [], [2]], "a": 3}
+    assert list(lists(value)) == [
+        (("b",), [{"c": [1]}, [], [2]]),
+        (("b", 0, "c"), [1]),
+        (("b", 1), []),
+        (("b", 2), [2]),
+    ]
+
+
+def test_field_of_a_place_is_its_innermost_key():
+    assert field_of(("a", 0, "b", 1)) == "b"
+    assert field_of((0,)) == ""
+
+
+@given(JSON)
+def test_value_at_a_leaf_is_that_leaf_and_nothing_stands_beside_it(value):
+    for place, leaf in leaves(value):
+        assert value_at(value, place) == leaf
+        assert value_at(value, (*place, "beside")) is ABSENT
 
 
 def test_changes_tell_a_new_member_an_appended_element_and_a_changed_scalar():

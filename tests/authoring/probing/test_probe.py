@@ -41,6 +41,8 @@ def test_assertions_that_look_at_all_leave_only_unread_fields(probed):
     report = probed(templates=ALL_POLICIES)
     assert report.good
     assert told(report, "kiln_status") == [
+        ("drop_element", ["`result.kiln.recent_firings[0]` of call 0 `get_kiln` is left out"], RECENT),
+        ("add_element", ['`result.kiln.recent_firings` of call 0 `get_kiln` has a further element "F-10"'], RECENT),
         (
             "change_result",
             [
@@ -49,20 +51,33 @@ def test_assertions_that_look_at_all_leave_only_unread_fields(probed):
                 '`result.kiln.zone` of call 0 `get_kiln` is "south" instead of "north"',
             ],
             "`result.kiln.recent_firings[0]`, `result.kiln.status`, `result.kiln.zone` of call 0 `get_kiln`",
-        )
+        ),
     ]
     assert told(report, "start_confirmed") == [
         (
             "revert_change",
             ['`state.kilns["K-1"].recent_firings` is still ["F-11"] instead of ["F-14","F-11"]'],
             '`state.kilns["K-1"].recent_firings`',
-        )
+        ),
+        (
+            "drop_element",
+            ['`state.kilns["K-1"].recent_firings[1]` is left out'],
+            'how many elements `state.kilns["K-1"].recent_firings` has (expected: 2)',
+        ),
+        (
+            "add_element",
+            ['`state.kilns["K-1"].recent_firings` has a further element "F-10"'],
+            'how many elements `state.kilns["K-1"].recent_firings` has (expected: 2)',
+        ),
     ]
     assert told(report, "out_of_scope") == []
     scores = {one.template.template_id: template_score(one) for one in report.probing.probed}
-    assert scores["kiln_status"] == 0.5714
+    assert scores["kiln_status"] == 0.4444
     assert scores["out_of_scope"] == 1.0
     assert list(scores) == list(ALL_POLICIES)
+
+
+RECENT = "how many elements `result.kiln.recent_firings` of call 0 `get_kiln` has (expected: 1)"
 
 
 def test_dependent_template_is_probed_with_its_order_and_its_second_answer(probed):
@@ -71,6 +86,7 @@ def test_dependent_template_is_probed_with_its_order_and_its_second_answer(probe
     assert kinds == [
         ("refuse_result", "`result.error` of call 1 `get_firing`"),
         ("reorder_calls", "that call 0 `get_kiln` comes before call 1 `get_firing`"),
+        ("add_element", RECENT),
     ]
 
 
@@ -139,7 +155,7 @@ def test_assertion_that_never_fails_is_weak_with_its_line_and_what_to_look_at(pr
     assert document(report)["status"] == "weak"
     (weak,) = report.weak
     assert str(as_problem(weak, root="pack")) == (
-        "pack/assertions.py:47: weak_assertion: `assert_kiln_busy` fails on none of 14 mutants of `start_confirmed`;"
+        "pack/assertions.py:47: weak_assertion: `assert_kiln_busy` fails on none of 16 mutants of `start_confirmed`;"
         " expected one at least\n"
         '  fix: let it look at `state.kilns["K-1"].recent_firings`, `state.kilns["K-1"].status`,'
         " which nothing else looks at; or remove it"
@@ -163,6 +179,22 @@ def test_weak_assertion_beside_ones_that_catch_all_is_told_so(probed):
         " expected one at least\n"
         "  fix: others catch all of them: let it state what only it can tell, or remove it"
     )
+
+
+def test_assertion_that_asserts_nothing_and_only_breaks_is_weak(probed):
+    report = probed(
+        replace("assertions.py", '    assert trace, "nothing was looked up"\n', ""),
+        replace("assertions.py", '    assert trace[-1]["arguments"] == {"kiln_id": task["slots"]["kiln_id"]}\n', ""),
+        replace(
+            "assertions.py",
+            '    assert trace[-1]["result"]["error"]["code"] == "not_found"\n',
+            '    trace[-1]["result"].get("error")\n',
+        ),
+        templates=("kiln_unknown",),
+    )
+    (weak,) = report.weak
+    assert (weak.code, weak.detail) == ("weak_assertion", "assert_not_found")
+    assert " (and breaks on 1); expected one at least" in weak.message
 
 
 def test_assertion_is_not_called_weak_while_a_template_that_names_it_was_not_probed(probed):
@@ -231,7 +263,7 @@ def test_template_that_does_not_compile_is_not_probed(probed):
 def test_template_below_the_wanted_score_is_named(probed):
     report = probed(min_score=0.9)
     assert not report.good
-    assert report.low == ("kiln_status", "kiln_and_firing")
+    assert report.low == ("kiln_status", "start_confirmed", "kiln_and_firing")
 
 
 def test_limit_spreads_the_mutants_of_each_kind(probed):
@@ -299,3 +331,69 @@ def test_extra_call_with_an_effect_counts(probed):
         ['a further call `start_firing` with {"cone":6,"confirm":true,"kiln_id":"K-2"}'],
         "that `start_firing` is not called again, or what it changed",
     ) in told(report, "start_confirmed")
+
+
+HAVE = 'calls[-1]["result"]["kiln"]["recent_firings"]'
+WANT = 'state["kilns"][task["slots"]["kiln_id"]]["recent_firings"]'
+
+
+@pytest.mark.parametrize(
+    ("held", "check", "survivors"),
+    [
+        (["F-11", "F-10", "F-12"], f"{HAVE} == {WANT}", []),
+        (
+            ["F-11", "F-10", "F-12"],
+            f"all(one in {WANT} for one in {HAVE})",
+            [
+                (
+                    "drop_element",
+                    "how many elements `result.kiln.recent_firings` of call 0 `get_kiln` has (expected: 3)",
+                ),
+                (
+                    "add_element",
+                    "how many elements `result.kiln.recent_firings` of call 0 `get_kiln` has (expected: 3)",
+                ),
+                (
+                    "change_result",
+                    "`result.kiln.recent_firings[0]`, `result.kiln.recent_firings[1]`, `result.kiln.recent_firings[2]`"
+                    " of call 0 `get_kiln`",
+                ),
+                ("reorder_list", "the order of `result.kiln.recent_firings` of call 0 `get_kiln`, if it matters"),
+            ],
+        ),
+        (
+            ["F-11", "F-10", "F-12"],
+            f"sorted({HAVE}) == sorted({WANT})",
+            [("reorder_list", "the order of `result.kiln.recent_firings` of call 0 `get_kiln`, if it matters")],
+        ),
+        (
+            ["F-11", "F-10", "F-12"],
+            f"{HAVE}[:1] == {WANT}[:1] and {HAVE}[-1:] == {WANT}[-1:]",
+            [
+                (
+                    "drop_element",
+                    "how many elements `result.kiln.recent_firings` of call 0 `get_kiln` has (expected: 3)",
+                ),
+                ("change_result", "`result.kiln.recent_firings[1]` of call 0 `get_kiln`"),
+            ],
+        ),
+        (
+            [],
+            '"recent_firings" in calls[-1]["result"]["kiln"]',
+            [("add_element", "that `result.kiln.recent_firings` of call 0 `get_kiln` is empty")],
+        ),
+    ],
+    ids=["all of it", "only that each belongs there", "not the order", "only the ends", "not that it is empty"],
+)
+def test_assertion_on_a_list_lets_pass_what_it_does_not_look_at(probed, held, check, survivors):
+    report = probed(
+        put("fixtures.json", ("kilns", 0, "recent_firings"), held),
+        replace(
+            "assertions.py",
+            '    assert calls[-1]["result"]["kiln"]["kiln_id"]',
+            f'    assert {check}\n    assert calls[-1]["result"]["kiln"]["kiln_id"]',
+        ),
+        only=("kiln_status",),
+    )
+    lists = [(kind, look) for kind, _, look in told(report, "kiln_status") if "recent_firings" in look]
+    assert [(kind, look.replace(", `result.kiln.status`, `result.kiln.zone`", "")) for kind, look in lists] == survivors

@@ -10,7 +10,9 @@ from bfcl.authoring.probing.values import Values, neighbours
 from bfcl.canonical import canonical_text
 from bfcl.pack.own_config import load_own
 from bfcl.stages.bindings import sources_of
-from tests.packs import drop, put, write_pack
+from bfcl.stages.call_plan import Argument
+from tests.packs import ROW_LINKS, drop, put, write_pack
+from tests.stages.studio import studio
 
 
 @pytest.fixture
@@ -86,3 +88,21 @@ def test_refusal_has_a_code_that_a_probe_of_the_tool_expects(pottery):
     _, values = pottery()
     assert values.refusal("start_firing") == {"error": {"code": "invalid_argument"}}
     assert values.refusal("unheard_of") == {"error": {"code": "not_found"}}
+
+
+@pytest.mark.parametrize(
+    ("slot", "corrections", "expected"),
+    [
+        ("firing_id.kiln_id", 0, ["K-3", "K-2"]),
+        ("firing_id.kiln_id", 1, ["K-3", "K-3", "K-2"]),
+        ("cone", 1, [4, 4, 5]),
+        ("firing_id", 1, ["F-10", "F-10", "F-12"]),
+        ("nobody", 1, []),
+    ],
+)
+def test_argument_of_a_row_may_be_what_it_was_or_what_another_row_gives(pottery, slot, corrections, expected):
+    drawn = studio(templates=ROW_LINKS)
+    template, task = drawn.templates["firing_corrected"], drawn.tasks("firing_corrected")[0]
+    _, values = pottery()
+    argument = Argument(name="kiln_id", kind="slot", slot=slot)
+    assert list(values.bindable(template, task, argument, corrections)) == expected

@@ -96,3 +96,10 @@ def test_version_that_is_empty_or_cannot_be_printed_is_refused(version: str, see
 def test_every_flag_at_fault_is_named_at_once() -> None:
     codes = [line.split(":")[0] for line in refused(domain="", language="", version="")]
     assert codes == ["domain_invalid", "language_invalid", "version_invalid"]
+
+
+def test_version_that_would_mark_the_pack_as_not_reviewed_is_refused() -> None:
+    assert refused(version="1-BFCL-TODO") == [
+        "version_invalid: --version: `1-BFCL-TODO` is no version; expected printable text without `BFCL-TODO`, which "
+        "marks what nobody has reviewed\n  fix: leave it out for `0.1.0`"
+    ]

@@ -111,3 +111,12 @@ def test_path_that_is_no_utf8_is_refused(home: Path) -> None:
     message = "is no UTF-8, and packs below such a path cannot be run\n  fix: choose another path"
     assert str(refused.value) == f"new\\udcff: target_invalid: {message}"
     assert everything(home) == []
+
+
+def test_place_where_nothing_can_be_made_is_refused() -> None:
+    with pytest.raises(StageError) as refused:
+        place_new(Path("/proc/nowhere/new"), FILES)
+    assert str(refused.value) == (
+        "storage_failed: /proc/nowhere/new: cannot write: No such file or directory\n"
+        "  fix: choose a directory that is there and can be written to"
+    )

@@ -281,3 +281,11 @@ def test_tools_that_run_an_oracle_refuse_an_endpoint_starter(tmp_path: Path, mon
         "desk/endpoint_config.yaml: unsupported_config_feature: the oracle of this pack is a service; this release "
         "runs Python oracles only\n  fix: write a `backend.py`"
     )
+
+
+@pytest.mark.parametrize("directory", ["REPLACE_ME_desk", "BFCL-TODO", "x-BFCL-TODO REPLACE_ME_"])
+def test_mark_in_the_name_of_the_directory_stays_out_of_the_files(tmp_path: Path, directory: str) -> None:
+    files = starter_files(PLAIN, directory)
+    assert content(files, "validate.yaml")["output_dir"] == "../order_desk_output"
+    verdict = judged(place_new(tmp_path / directory, files))
+    assert (verdict.tier, told(verdict)) == ("gold", [])
