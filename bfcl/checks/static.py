@@ -18,6 +18,7 @@ from bfcl.checks import (
     isolation,
     template_slot_sources,
     template_tool_names,
+    tier,
 )
 from bfcl.checks.findings import Findings
 from bfcl.checks.fixes import with_fixes
@@ -105,6 +106,12 @@ def _assertions(pack: Pack, _: RunConfig) -> Findings:
     return assertions_importable.findings(pack, exported_assertions(outline))
 
 
+def _lacking(pack: Pack, _: RunConfig) -> Findings:
+    outline = read_outline(pack.code["assertions"])
+    known = None if isinstance(outline, Unreadable) else exported_assertions(outline)
+    return Findings(tier.lacking(pack, None if known is None else [info.name for info in known]), [])
+
+
 # --- 5: the declared cases --------------------------------------------------------------------------------------------
 
 
@@ -180,4 +187,5 @@ PARTS: Final = (
     Part("D1", ("backend",), lambda pack, _: Findings([], list(determinism.suspects_of(pack)))),
     Part("I1", (), lambda _, config: isolation.findings(config)),
     Part("A1", ("endpoint",), _of_pack(endpoint_conformance.findings)),
+    Part("tier", ("templates", "tools", "assertions"), _lacking),
 )

@@ -12,7 +12,8 @@ from bfcl.pack.fixtures import absent_id_problems, collection_rows, primary_key
 from bfcl.pack.model import Pack, Role
 from bfcl.pack.slots import SlotSource, parse_source
 from bfcl.records.verdict import Finding
-from bfcl.stages.bindings import Sources
+from bfcl.stages.bindings import Sources, sources_of
+from bfcl.stages.held_out_bindings import bindable_templates
 from bfcl.stages.slot_problems import slot_problems
 
 
@@ -26,9 +27,11 @@ def findings(pack: Pack) -> Findings:
     failures = list(_collections(pack))
     told = {finding.code for finding in failures}
     sources = Sources(pack.tools, pack.fixtures, pack.manifest)
+    bound = sources_of(pack)
+    bindable = bindable_templates(pack.templates, pack.held_out)
     warnings: list[Finding] = []
     for index, template in enumerate(pack.templates):
-        warnings += _repeats(pack, index, sources)
+        warnings += _repeats(pack, index, bound) if template in bindable else ()
         failures += [
             template_problem(pack, index, problem)
             for problem in slot_problems(template, sources)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bfcl.pack.model import Pack
+from bfcl.checks.findings import placed
+from bfcl.pack.model import Pack, Role
 from bfcl.records.ids import Tier
-from bfcl.records.verdict import CheckResult, PackVerdict
+from bfcl.records.verdict import CheckResult, Finding, PackVerdict
 
 
 def verdict(pack: Pack, exported: Sequence[str], checks: Sequence[CheckResult]) -> PackVerdict:
@@ -14,22 +15,32 @@ def verdict(pack: Pack, exported: Sequence[str], checks: Sequence[CheckResult]) 
 
     `exported` names the assertions that the pack's module exports.
     """
-    lacking = [
-        code
-        for code, present in (
-            ("no_tools", pack.tools),
-            ("no_templates", pack.templates),
-            ("no_assertions_exported", exported),
-        )
-        if not present
-    ]
-    reasons = [reason for check in checks for reason in _reasons(check)] + [f"tier: {code}" for code in lacking]
+    reasons = [reason for check in checks for reason in _reasons(check)]
+    reasons += [f"tier: {finding.code}" for finding in lacking(pack, exported)]
     return PackVerdict(
         tier=_tier(pack, gold=not reasons),
         reasons=tuple(dict.fromkeys(reasons)),
         checks=tuple(checks),
         exported_assertions=tuple(exported),
     )
+
+
+def lacking(pack: Pack, exported: Sequence[str] | None) -> list[Finding]:
+    """What Gold needs the pack to have at all. `exported` is None where nothing is known of its assertions."""
+    found = []
+    if not pack.tools:
+        found.append(_lacks(pack, "tools", "no_tools", "tool"))
+    if not pack.templates:
+        found.append(_lacks(pack, "templates", "no_templates", "template"))
+    if exported is not None and not exported:
+        found.append(_lacks(pack, "assertions", "no_assertions_exported", "exported assertion"))
+    return found
+
+
+def _lacks(pack: Pack, role: Role, code: str, what: str) -> Finding:
+    message = f"the pack has no {what}, and Gold needs at least one"
+    finding = Finding(code=code, message=message, fix=f"add one: `bfcl new {what.split()[-1]}` writes a start")
+    return placed(pack, role, (), finding) if role in pack.files else finding
 
 
 def _tier(pack: Pack, *, gold: bool) -> Tier:

@@ -56,10 +56,13 @@ _SEEDED |= {"uuid.NAMESPACE_DNS", "uuid.NAMESPACE_OID", "uuid.NAMESPACE_X500"}
 _NAMED = {**_CLOCK, **_ENVIRONMENT}
 _FILE_TIMES = {f"st_{kind}time{unit}" for kind in ("m", "c", "a", "birth") for unit in ("", "_ns")}
 _SQL_CLOCK = re.compile(r"""['"]now['"]|\bCURRENT_(?:DATE|TIME|TIMESTAMP)\b""", re.IGNORECASE)
+_STATEMENT = re.compile(r"\b(?:select|insert|update|replace|create|alter|delete)\b", re.IGNORECASE)
+"""What a text holds that is handed to a database, and not an answer's field or a page's words."""
 _IDENTITY = {"id": "object address", "hash": "hash value, which differs by hash seed for text"}
 _SET_MAKERS = ("set", "frozenset")
 _SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
 _ORDERED_READERS = ("list", "tuple", "iter", "enumerate", "next", "map", "zip", "reversed")
+_ORDER_FREE = ("sorted", "set", "frozenset", "any", "all", "len", "min", "max")
 _CHANGING_METHODS = {
     *("add", "append", "appendleft", "clear", "discard", "extend", "insert"),
     *("pop", "popitem", "popleft", "remove", "setdefault", "sort", "update"),
@@ -103,14 +106,15 @@ class _Suspicion:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         yield from self._module_state()
+        orderless = set(_orderless(self._tree))
         for node in ast.walk(self._tree):
             if isinstance(node, (ast.Attribute, ast.Name)):
                 yield from self._ambient(node)
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.Call) and node not in orderless:
                 yield from self._call(node)
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield from self._sql(node.value, node.lineno)
-            if isinstance(node, (ast.For, ast.comprehension)) and self._is_set(node.iter):
+            if isinstance(node, (ast.For, ast.comprehension)) and self._is_set(node.iter) and node not in orderless:
                 yield node.iter.lineno, "iterates over a set: its order follows the hash seed"
 
     def _dotted(self, node: ast.expr) -> str | None:
@@ -121,7 +125,7 @@ class _Suspicion:
         return None
 
     def _sql(self, text: str, line: int) -> Iterator[tuple[int, str]]:
-        for found in _SQL_CLOCK.finditer(text):
+        for found in _SQL_CLOCK.finditer(text) if _STATEMENT.search(text) else ():
             yield line, f"reads the clock in SQL: `{found[0]}`"
 
     def _ambient(self, node: ast.Attribute | ast.Name) -> Iterator[tuple[int, str]]:
@@ -173,6 +177,19 @@ def _imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _orderless(tree: ast.Module) -> Iterator[ast.AST]:
+    """Comprehensions and calls whose order nobody sees: what they give goes into a set, or is sorted or added up."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.SetComp):
+            yield from node.generators
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _ORDER_FREE:
+            for argument in node.args:
+                if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+                    yield from argument.generators
+                elif isinstance(argument, ast.Call):
+                    yield argument
 
 
 def _makes_set(node: ast.expr) -> bool:
@@ -229,13 +246,15 @@ def _scope(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lines: ran
 
 def _names_changed_in_functions(tree: ast.Module) -> set[str]:
     """Module-level names that some function rebinds, or whose object it changes in place."""
-    return {
-        name
-        for function in ast.walk(tree)
-        if isinstance(function, _FUNCTIONS)
-        for node in ast.walk(function)
-        for name in _names_changed(node)
-    }
+    found: set[str] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, _FUNCTIONS):
+            changed = {name for node in ast.walk(function) for name in _names_changed(node)}
+            rebound = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
+            _, _, bound = _scope(function, _lines(function))
+            # A name of the function's own hides the module's.
+            found |= changed - (bound - rebound)
+    return found
 
 
 def _names_changed(node: ast.AST) -> Iterator[str]:

@@ -32,6 +32,8 @@ def may_not_end(pattern: str) -> bool:
     """Whether some text makes a search for `pattern` take time exponential in its length. False for what is no pattern.
 
     Look-arounds, back-references and possessive parts are not followed; what they hide is not reported.
+
+    Only unbounded repeats are looked at: `(a?){60}` is as slow and is not told.
     """
     try:
         with warnings.catch_warnings():

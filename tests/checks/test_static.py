@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.checks.report import as_problem
 from bfcl.checks.static import static_findings
 from bfcl.pack.load import load_pack, read_pack
 from bfcl.pack.model import Pack
@@ -206,8 +207,8 @@ def test_budget_that_no_binding_reaches_is_a_warning_naming_both_numbers(tmp_pat
 @pytest.mark.parametrize(
     ("edit", "silent"),
     [
-        (text("tools.json", "["), {"1", "2", "5", "7"}),
-        (text(T, "["), {"1", "2", "4", "7"}),
+        (text("tools.json", "["), {"1", "2", "5", "7", "tier"}),
+        (text(T, "["), {"1", "2", "4", "7", "tier"}),
         (text("fixtures.json", "["), {"2", "7"}),
         (text(C, "["), {"5"}),
     ],
@@ -217,7 +218,7 @@ def test_check_without_its_file_says_nothing(tmp_path: Path, edit: Edit, silent:
     reading = read_pack(run_config(root), project=tmp_path)
     assert reading.pack is not None
     judged = {one.check for one in static_findings(reading.pack, run_config(root))}
-    assert judged == {"1", "2", "3", "4", "5", "7", "D1", "I1"} - silent
+    assert judged == {"1", "2", "3", "4", "5", "7", "D1", "I1", "tier"} - silent
 
 
 def test_wording_of_a_template_that_depends_on_answers_is_judged_without_them(judge: Judge) -> None:
@@ -239,3 +240,16 @@ def test_endpoint_without_attestation_is_told_at_its_file(tmp_path: Path) -> Non
     settings = run_config(root)
     found = _without_budget(_told(load_pack(settings, project=tmp_path), settings))
     assert found == [("A1", "endpoint_attestation_missing", "endpoint_config.yaml", None)]
+
+
+def test_pack_that_lacks_what_gold_needs_is_told_before_it_is_validated(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack", text(T, "[]\n"), text("assertions.py", "X = 1\n"))
+    reading = read_pack(run_config(root), project=tmp_path)
+    assert reading.pack is not None
+    found = [one for judged in static_findings(reading.pack, run_config(root)) for one in judged.found.failures]
+    assert [str(as_problem(one, root="pack")) for one in found] == [
+        "pack/task_templates.yaml:1: no_templates: the pack has no template, and Gold needs at least one\n"
+        "  fix: add one: `bfcl new template` writes a start",
+        "pack/assertions.py: no_assertions_exported: the pack has no exported assertion, and Gold needs at least one\n"
+        "  fix: add one: `bfcl new assertion` writes a start",
+    ]

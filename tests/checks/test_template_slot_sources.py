@@ -10,7 +10,7 @@ from bfcl.checks.report import as_problem
 from bfcl.checks.template_slot_sources import findings
 from bfcl.pack.load import load_pack
 from tests.checks.judged import judge
-from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, drop, put, put_template, run_config, write_pack
+from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, drop, held_out, put, put_template, run_config, write_pack
 
 REFUSED: dict[str, tuple[list[Edit], dict[str, object], list[str]]] = {
     "source kind is unknown": (
@@ -366,3 +366,13 @@ def test_slot_whose_row_others_are_taken_from_may_repeat(tmp_path: Path) -> None
     edit = put_template("kiln_status", ["slots"], {"zone": zone, "kiln_id": follower})
     found = findings(load_pack(run_config(write_pack(tmp_path / "pack", edit)), project=tmp_path))
     assert [one.code for one in found.warnings] == []
+
+
+@pytest.mark.parametrize(("rows", "templates"), [({"kilns": ["K-3"]}, []), ({}, ["kiln_status"])])
+def test_rows_and_templates_held_out_repeat_nothing(
+    tmp_path: Path, rows: dict[str, list[str]], templates: list[str]
+) -> None:
+    zone = {"source": "fixture:kilns.zone", "visible_in_first_turn": True}
+    edit = put_template("kiln_status", ["slots", "kiln_id"], zone)
+    root = write_pack(tmp_path / "pack", edit, held_out(rows, templates))
+    assert findings(load_pack(run_config(root), project=tmp_path)).warnings == []

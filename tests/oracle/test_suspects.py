@@ -168,3 +168,24 @@ def test_scan_keeps_names_of_one_function_apart_from_those_of_another(tmp_path):
         "backend.py:4: turns a set into a sequence: its order follows the hash seed",
         "backend.py:9: iterates over a set: its order follows the hash seed",
     )
+
+
+def test_scan_takes_a_word_of_sql_in_plain_text_for_no_statement(tmp_path):
+    assert scan(tmp_path, """FIELDS = {"current_date": 1, "note": "as of 'now'"}\n""") == ()
+
+
+def test_scan_passes_over_sets_whose_order_nobody_sees_and_names_of_a_function(tmp_path):
+    found = scan(
+        tmp_path,
+        """\
+        rows = ()
+        def one(values, wanted):
+            rows = []
+            rows.append(1)
+            return sorted(map(str, set(values))), any(value in wanted for value in {"a", "b"})
+        def two(values, rows):
+            rows.append(len(list(set(values))))
+            return {value for value in set(values)}, sorted(value for value in set(values))
+        """,
+    )
+    assert found == ()
