@@ -16,8 +16,8 @@ from bfcl.graph.opening import Opening
 from bfcl.graph.store import tampered
 from bfcl.graph.variables import check_variables, only_validates
 from bfcl.oracle.stopping import stop_in_order
+from bfcl.release.file_digests import verify_files
 from bfcl.release.read import Release, open_release
-from bfcl.release.verify import verify_files
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import stage_artifacts
 

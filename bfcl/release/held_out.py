@@ -13,13 +13,13 @@ from bfcl.digest import sha256_of
 from bfcl.errors import BfclError, Problem
 from bfcl.located import parse_json
 from bfcl.pack.held_out import fixture_ref
+from bfcl.release.file_digests import FIX
 from bfcl.release.read import TABLE_ARTIFACTS, Release
 from bfcl.stages.artifacts import HELD_OUT_ARTIFACTS
 from bfcl.stages.held_out_scan import Hit, Scan
 from bfcl.tables.benchmark import flag_values
 
 CODE: Final = "release_held_out_mismatch"
-_FIX: Final = "generate the benchmark again; published files are never edited"
 _RAW: Final = TABLE_ARTIFACTS["raw"]
 _SHOWN: Final = 20
 
@@ -112,4 +112,4 @@ def _text(value: Json) -> str:
 
 
 def _mismatch(subject: str, message: str) -> Problem:
-    return Problem(code=CODE, subject=subject, message=message, fix=_FIX)
+    return Problem(code=CODE, subject=subject, message=message, fix=FIX)

@@ -1,7 +1,4 @@
-"""Is a published run directory still what its manifest says? Rule: generation.md §6.
-
-`verify_files` looks at bytes alone and is quick; `verify_release` reads every row.
-"""
+"""Is a published run directory still what its manifest says, down to every row? Rule: generation.md §6."""
 
 from __future__ import annotations
 
@@ -9,42 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from bfcl.digest import sha256_file
 from bfcl.errors import Problem, ReleaseError, raise_all
+from bfcl.release.file_digests import FIX, verify_files
 from bfcl.release.held_out import held_out_problems
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
-from bfcl.stages.artifacts import ARTIFACT_FILES
 from bfcl.tables.benchmark import Comparison, compare_selection, encode_row, schema_problem
 from bfcl.tables.parquet import rows_digest
 
-_FIX = "generate the benchmark again; published files are never edited"
 _SHOWN = 20
-
-
-def verify_files(release: Release) -> list[Problem]:
-    """Hash every published file and stage artifact against the manifest; pyarrow is not touched.
-
-    Codes: `release_payload_missing`, `release_artifact_missing`, `release_hash_mismatch`, in the manifest's order.
-    """
-    problems = []
-    for name, claimed in release.artifacts.items():
-        relative = ARTIFACT_FILES[name]
-        path = release.run_dir / relative
-        if path.is_symlink() or not path.is_file():
-            code = "release_payload_missing" if name in TABLE_ARTIFACTS.values() else "release_artifact_missing"
-            message = f"{relative} is missing or no regular file"
-            problems.append(Problem(code=code, subject=name, message=message, fix=_FIX))
-            continue
-        try:
-            seen = sha256_file(path)
-        except OSError as error:
-            message = f"{relative} cannot be read: {error.strerror}"
-            problems.append(Problem(code="release_payload_unreadable", subject=name, message=message))
-            continue
-        if seen != claimed:
-            message = f"{relative} has {seen}, the manifest says {claimed}"
-            problems.append(Problem(code="release_hash_mismatch", subject=name, message=message, fix=_FIX))
-    return problems
 
 
 def verify_release(run_dir: Path) -> Release:
@@ -89,4 +58,4 @@ def _comparison_problems(release: Release, seen: Comparison) -> Iterator[Problem
 
 
 def _mismatch(release: Release, name: TableName, message: str) -> Problem:
-    return Problem(code="release_rows_mismatch", subject=release.table(name).file, message=message, fix=_FIX)
+    return Problem(code="release_rows_mismatch", subject=release.table(name).file, message=message, fix=FIX)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +21,8 @@ from bfcl.graph.reporter import Reporter
 from bfcl.graph.tasks import DOIT_CONFIG, pipeline
 from bfcl.stages import STAGES
 from tests.graph.projects import invoked
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def tasks(project: Path) -> dict[str, dict[str, Any]]:
@@ -70,10 +74,23 @@ def test_absent_configuration_is_no_file_dep(project: Path) -> None:
     assert tasks(project)["prepare"]["file_dep"] == []
 
 
-def test_making_tasks_writes_nothing_and_loads_no_pipeline(project: Path) -> None:
+def test_making_tasks_writes_nothing(project: Path) -> None:
     before = sorted(project.rglob("*"))
     tasks(project)
     assert sorted(project.rglob("*")) == before
+
+
+def test_what_doit_loads_holds_no_pipeline_and_no_heavy_library() -> None:
+    code = (
+        "import sys, bfcl.graph.tasks\n"
+        "rooms = ('pack', 'checks', 'authoring', 'cli', 'translate', 'evaluate')\n"
+        "own = [name.split('.') for name in sys.modules if name.startswith('bfcl.')]\n"
+        "print(sorted('.'.join(name) for name in own if name[1] in rooms))\n"
+        "print(sorted(name[2] for name in own if name[1] in ('stages', 'release', 'oracle') and len(name) > 2))\n"
+        "print(sorted({'pyarrow', 'jsonschema', 'httpx', 'rich', 'click'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "['artifacts', 'file_digests', 'read', 'stopping']", "[]"]
 
 
 def test_doit_is_configured_as_the_build_needs() -> None:
