@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bfcl.authoring.chosen_templates import chosen_templates
 from bfcl.authoring.coverage import COUNTED
 from bfcl.authoring.workbench import Workbench
 from bfcl.canonical import Json
 from bfcl.checks.representatives import Setup, set_up
-from bfcl.errors import BfclError, ConfigError, OracleError, Problem, did_you_mean, raise_all
+from bfcl.errors import BfclError, OracleError, Problem
 from bfcl.oracle.protocol import Oracle
 from bfcl.records.ids import TemplateId
 from bfcl.records.plan import Outline
@@ -102,21 +103,7 @@ def _reached(bench: Workbench, setup: Setup, chosen: Sequence[Template]) -> Mapp
 
 
 def _chosen(templates: Sequence[Template], wanted: Wanted) -> list[Template]:
-    known = {template.template_id: template for template in templates}
-    raise_all(
-        ConfigError,
-        [
-            Problem(
-                code="unknown_template",
-                subject=name,
-                message=f"the pack has no such template; it has {len(known)}",
-                fix=did_you_mean(name, known) or f"use one of {', '.join(list(known)[:12])}",
-            )
-            for name in wanted.templates
-            if name not in known
-        ],
-    )
-    found = [one for one in templates if not wanted.templates or one.template_id in wanted.templates]
+    found = chosen_templates(templates, wanted.templates)
     if not wanted.one_per_policy:
         return found
     first: dict[str, Template] = {}

@@ -11,6 +11,7 @@ from bfcl.checks.findings import Findings, Subject, at_definition, is_infrastruc
 from bfcl.checks.probes import Probes, at_case, breakage, probes
 from bfcl.oracle.protocol import Breakdown, Replayed
 from bfcl.oracle.suspects import suspect_lines
+from bfcl.pack.fingerprint import read_entry
 from bfcl.pack.model import Pack
 from bfcl.records.verdict import Finding
 from bfcl.stages.divergence import differences
@@ -82,12 +83,14 @@ def check(subject: Subject) -> Findings:
 
 
 def suspects_of(pack: Pack) -> Iterator[Finding]:
-    """A warning for each line of the pack's Python that takes something from around it: worlds may agree by luck."""
-    for logical, path in sorted(pack.paths.items()):
+    """A warning for each line of the pack's Python that takes something from around it: worlds may agree by luck.
+
+    Raises: DriftError `pack_drift` where a file is not as it was when the pack was loaded.
+    """
+    for logical in sorted(pack.paths):
         if not logical.endswith(".py"):
             continue
-        role = next((role for role in pack.code if pack.files[role].logical == logical), None)
-        source = path.read_bytes() if role is None else pack.code[role]
+        source = read_entry(pack, logical)
         for line, what in suspect_lines(source):
             yield Finding(
                 code="ambient_suspect",

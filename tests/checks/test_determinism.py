@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bfcl.checks.determinism import suspects_of
+from bfcl.errors import DriftError
 from bfcl.pack.load import load_pack
 from tests.checks.judged import judge
 from tests.packs import ALL_POLICIES, Edit, add_case, append, put, replace, run_config, text, write_pack
@@ -187,3 +188,15 @@ def test_line_that_may_agree_by_luck_is_a_warning(
 def test_good_pack_has_no_suspect_line(tmp_path: Path) -> None:
     root = write_pack(tmp_path / "pack", templates=ALL_POLICIES)
     assert list(suspects_of(load_pack(run_config(root), project=tmp_path))) == []
+
+
+def test_lines_are_those_of_the_pack_that_was_loaded(tmp_path: Path) -> None:
+    root = write_pack(tmp_path / "pack")
+    pack = load_pack(run_config(root), project=tmp_path)
+    (root / "backend.py").write_text("X = 1\n")
+    with pytest.raises(DriftError) as caught:
+        list(suspects_of(pack))
+    assert str(caught.value) == (
+        "pack_drift: tree/backend.py: changed while the pack was being read\n"
+        "  fix: run the same command again when nobody edits the pack"
+    )

@@ -26,9 +26,12 @@ def test_captured_output_is_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.stdout.getvalue() == ""  # type: ignore[attr-defined]
 
 
-def test_process_without_a_standard_output_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_without_a_standard_output_stays_silent(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "__stdout__", None)
     say(["nobody"])
+    assert capfd.readouterr() == ("", "")
 
 
 def test_control_characters_are_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,14 +14,6 @@ from tests.packs import run_config, write_pack
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    return place
-
-
-@pytest.fixture
 def pack(tmp_path: Path) -> Pack:
     return load_pack(run_config(write_pack(tmp_path / "pack")), project=tmp_path)
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from bfcl.authoring.chosen_templates import chosen_templates
 from bfcl.authoring.probing.executed import executed
 from bfcl.authoring.probing.forged import forged
 from bfcl.authoring.probing.judging import Judged, chosen, judge
@@ -19,7 +20,7 @@ from bfcl.authoring.probing.values import Values
 from bfcl.authoring.workbench import Workbench
 from bfcl.checks.findings import placed
 from bfcl.checks.representatives import Setup, represent, set_up
-from bfcl.errors import ConfigError, PackError, Problem, did_you_mean, raise_all
+from bfcl.errors import PackError, Problem, raise_all
 from bfcl.oracle.protocol import AssertionInfo, Breakdown, Description, Oracle, Replayed
 from bfcl.pack.model import Pack, Role
 from bfcl.records.template import Template
@@ -59,16 +60,12 @@ def probe(work: Workbench, template_ids: Sequence[str] = (), *, limit: int = DEF
     episode can run at all; what `render_language` raises.
     """
     pack = work.pack
-    _known(pack, template_ids)
+    wanted = {template.template_id for template in chosen_templates(pack.templates, template_ids)}
     description = work.oracle.describe()
     _imported(pack, description)
     language = render_language(work.config.surface_generation.language, pack.manifest, pack.templates)
     setup = set_up(pack, work.config, language)
-    indexes = [
-        index
-        for index, template in enumerate(pack.templates)
-        if not template_ids or template.template_id in template_ids
-    ]
+    indexes = [index for index, template in enumerate(pack.templates) if template.template_id in wanted]
     expected, faults = played(setup, work.oracle, indexes)
     values = Values(pack, setup.sources_for)
     jobs = [
@@ -84,23 +81,6 @@ def probe(work: Workbench, template_ids: Sequence[str] = (), *, limit: int = DEF
         for index in indexes
     )
     return Probing(pack=pack, probed=probed, exported=description.assertions, limit=limit)
-
-
-def _known(pack: Pack, template_ids: Sequence[str]) -> None:
-    known = [template.template_id for template in pack.templates]
-    raise_all(
-        ConfigError,
-        [
-            Problem(
-                code="unknown_template",
-                subject=name,
-                message=f"the pack has no such template; it has {len(known)}",
-                fix=did_you_mean(name, known),
-            )
-            for name in template_ids
-            if name not in known
-        ],
-    )
 
 
 def _imported(pack: Pack, description: Description) -> None:
