@@ -40,13 +40,16 @@ class Guard:
 
     def install(self) -> None:
         """From here on every audited event of this process and its forks passes through. Cannot be undone."""
-        find = _CHECKS.get
+        watched = EVENTS | _CHECKS.keys()
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            # One look-up for most: copying a state alone brings thousands of events, one for each `id`.
+            if event not in watched:
+                return
             if event in EVENTS:
                 # Also while the world works: a thread of the pack may run beside it.
                 self._pages.saw(event, arguments)
-            check = find(event)
+            check = _CHECKS.get(event)
             if check is None or self.trusted:
                 return
             what = check(self, arguments)

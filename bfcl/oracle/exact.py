@@ -43,12 +43,17 @@ def exact_json(value: Any) -> bytes:
 
     Nothing nests deeper than 200 levels: what reads this text with other values around it must not run out of stack.
     """
+    return exact_pair(value)[0]
+
+
+def exact_pair(value: Any) -> tuple[bytes, Any]:
+    """The same with the value as it reads back from that text, which nobody else holds. Raises NotJson."""
     try:
         text = _encode(value)
         # Tuples and non-text keys encode without complaint: only what reads back equal is the value itself.
         plain = decode(text)
         if plain == value and not (text.count("[") + text.count("{") > _DEPTH and _too_deep(plain)):
-            return text.encode()
+            return text.encode(), plain
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError, AttributeError):
         pass
     _find_defect(value, "$", 0)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bfcl.errors import OracleError, Problem
-from bfcl.files import storage
+from bfcl.files import storage, temporary_directory
 from bfcl.oracle import answers, deadlines, wire
 from bfcl.oracle.ambience import ambiences
 from bfcl.oracle.packcode import MODULES
@@ -186,8 +186,7 @@ class Pool:
     def _start(self, name: str) -> None:
         if self._directory is None:
             sweep_abandoned()
-            with storage(Path(tempfile.gettempdir())):
-                self._directory = tempfile.TemporaryDirectory(prefix=f"bfcl-{os.getpid()}-", ignore_cleanup_errors=True)
+            self._directory = temporary_directory("worlds")
         if self._keeper is None:
             self._keeper = ThreadPoolExecutor(1, thread_name_prefix="bfcl-worlds")
         home = self._home(self._directory)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from bfcl.config.model import RunConfig
+from bfcl.files import temporary_directory
 from bfcl.oracle.view import lay_view, oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.model import Pack
@@ -20,7 +20,7 @@ def private_oracle(pack: Pack, config: RunConfig, *, jobs: int) -> Iterator[Loca
     Raises: DriftError `pack_drift` where a file of the view changed since the pack was loaded; PackError
     `unsupported_config_feature` where the oracle is a service.
     """
-    with tempfile.TemporaryDirectory(prefix="bfcl-view-") as directory:
+    with temporary_directory("view") as directory:
         # The worker compares paths as the kernel tells them.
         place = Path(directory).resolve()
         lay_view(pack, place)

@@ -21,7 +21,7 @@ def pack(tmp_path: Path) -> Pack:
 def test_oracle_answers_from_a_copy_that_is_gone_afterwards(pack: Pack, temporary: Path) -> None:
     with private_oracle(pack, run_config(pack.root), jobs=1) as oracle:
         assert oracle.describe().tools == ("get_kiln", "get_firing", "start_firing")
-        (copy,) = temporary.glob("bfcl-view-*")
+        (copy,) = temporary.glob("bfcl-*-view-*")
         assert sorted(path.name for path in (copy / "tree").iterdir()) == [
             "README.md",
             "assertions.py",
