@@ -7,6 +7,7 @@ BfclError(problems)   carries every problem found, never only the first
   OracleError         timeout, crash, non-object result: infrastructure only
   DriftError          bytes moved: pack, artifact, store entry
   StageError          a whole stage cannot go on
+  ModelError          a model call failed, or a recorded reply conflicts
   ReleaseError        a published benchmark does not verify
 """
 
@@ -102,6 +103,10 @@ class DriftError(BfclError):
 
 class StageError(BfclError):
     """A whole stage cannot go on."""
+
+
+class ModelError(BfclError):
+    """A model call failed, or a recorded reply is damaged or conflicts."""
 
 
 class ReleaseError(BfclError):

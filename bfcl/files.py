@@ -7,6 +7,7 @@ import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -155,6 +156,16 @@ def held_directory(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def temporary_directory(purpose: str) -> tempfile.TemporaryDirectory[str]:
+    """A directory for this process alone, named `bfcl-<process>-<purpose>-...`.
+
+    The name lets a later process see whose it is, and clear it away where its owner was killed.
+    Raises: StageError `storage_failed`.
+    """
+    with storage(Path(tempfile.gettempdir())):
+        return tempfile.TemporaryDirectory(prefix=f"bfcl-{os.getpid()}-{purpose}-", ignore_cleanup_errors=True)
 
 
 class AlreadyThereError(Exception):

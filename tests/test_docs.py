@@ -11,10 +11,12 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 
 from bfcl.authoring.workbench import workbench
 from bfcl.checks.validate import CHECKS, ENDPOINT_CHECKS, validate_pack
 from bfcl.cli.main import COMMANDS, cli
+from bfcl.exports.formats import FORMATS
 from bfcl.graph.invocation import invocation
 from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
@@ -22,7 +24,8 @@ from bfcl.graph.variables import KNOWN
 from bfcl.oracle.ambience import ambiences
 from bfcl.pack.own_config import load_own
 from bfcl.records.ids import TURN_POLICIES
-from bfcl.stages.artifacts import ARTIFACT_FILES
+from bfcl.stages import SWITCHES
+from bfcl.stages.artifacts import ARTIFACTS
 from bfcl.tables.benchmark import BenchmarkRow
 from bfcl.tables.columns import COLUMNS
 from tests.system.pages import PACK_PAGES, write_documented_pack
@@ -36,8 +39,8 @@ SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 CARRIERS = frozenset({"code", "reason", "drop_reason", "reject_reason", "otherwise", "guard"})
 """Parameters, fields and keywords whose value is a code."""
 CARRYING_NAME = re.compile(r"(?i)(?:^|_)(?:codes?|reasons?)$")
-NOT_CODES = frozenset({"Key", "merge_key"})
-"""Their `code` is a digest of sources, or names one."""
+NOT_CODES = frozenset({"Key", "merge_key", "Verdicts"})
+"""Their `code` is a digest of sources, or names one; their `reason` names a column."""
 
 
 def page(name: str) -> str:
@@ -302,7 +305,10 @@ def commands_of(path: Path) -> Iterator[str]:
 
 
 def task_names(tmp_path: Path) -> list[str]:
-    return [task["basename"] for task in pipeline(Opening(invocation(tmp_path, tmp_path, {})))]
+    """Those of a run that bypasses no stage."""
+    config = tmp_path / "all_stages.yaml"
+    config.write_text("".join(f"{block}: {{enabled: true}}\n" for block in SWITCHES))
+    return [task["basename"] for task in pipeline(Opening(invocation(tmp_path, tmp_path, {"config": str(config)})))]
 
 
 def test_every_doit_task_is_documented_in_pipeline_order(tmp_path: Path) -> None:
@@ -326,10 +332,45 @@ def test_benchmark_columns_are_documented_in_order() -> None:
     assert list(first_cells(section)) == list(BenchmarkRow.__annotations__)
 
 
-@pytest.mark.parametrize("name", ARTIFACT_FILES)
+@pytest.mark.parametrize("name", ARTIFACTS)
 def test_artifact_of_the_manifest_is_documented(name: str) -> None:
     section = page("tables.md").partition("### Artifacts")[2].partition("\n#")[0]
     assert name in set(first_cells(section))
+
+
+def test_every_export_format_is_listed_and_has_its_section() -> None:
+    text = page("exports.md")
+    assert set(first_cells(text.partition("\n## ")[0])) == set(FORMATS)
+    assert [name for name in FORMATS if f"\n## `{name}`\n" not in text] == []
+
+
+@pytest.mark.parametrize("name", ["balancing.md", "exports.md"])
+def test_configuration_examples_name_settings_that_exist(name: str) -> None:
+    known = all_schema_keys()
+    written = [
+        key
+        for block in re.findall(r"```yaml\n(.*?)```", page(name), re.DOTALL)
+        if not block.startswith(" ")
+        for key in dotted_keys(yaml.safe_load(block))
+    ]
+    assert written
+    assert [key for key in written if key not in known] == []
+
+
+def dotted_keys(value: Any, prefix: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{prefix}{key}"
+            yield from dotted_keys(inner, f"{prefix}{key}.")
+
+
+def test_balancing_page_explains_each_reason_and_names_codes_that_exist() -> None:
+    text = page("balancing.md")
+    reasons = set(first_cells(text.partition("## Targets, and")[2].partition("\n## ")[0]))
+    documented = page("codes.md").partition("## Reasons of unmet targets")[2].partition("\n## ")[0]
+    assert reasons == set(first_cells(documented))
+    refused = set(first_cells(text.partition("## What is refused")[2].partition("\n## ")[0]))
+    assert sorted(refused - documented_codes()) == []
 
 
 def test_environment_of_the_worlds_is_documented() -> None:

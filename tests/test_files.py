@@ -27,6 +27,7 @@ from bfcl.files import (
     storage,
     sync_dir,
     sync_file,
+    temporary_directory,
     write_atomic,
     write_synced,
 )
@@ -288,3 +289,20 @@ def test_directories_made_are_removed_by_undo_and_those_that_were_there_stay(tmp
         make_directories(tmp_path / "a" / "b" / "c", undo)
         assert (tmp_path / "a" / "b" / "c").is_dir()
     assert below(tmp_path) == {"a": None}
+
+
+def test_temporary_directory_names_its_process_and_purpose_and_is_gone_afterwards(temporary: Path) -> None:
+    with temporary_directory("view") as directory:
+        assert Path(directory).parent == temporary
+        assert Path(directory).name.startswith(f"bfcl-{os.getpid()}-view-")
+    assert list(temporary.iterdir()) == []
+
+
+def test_temporary_directory_without_a_place_is_refused(temporary: Path) -> None:
+    temporary.rmdir()
+    with pytest.raises(StageError) as caught:
+        temporary_directory("view")
+    assert str(caught.value) == (
+        f"storage_failed: {temporary}: cannot write: No such file or directory\n"
+        "  fix: choose a directory that is there and can be written to"
+    )

@@ -14,7 +14,7 @@ from typing import Final
 
 from bfcl.checks.findings import Findings, Subject
 from bfcl.errors import BfclError
-from bfcl.files import storage
+from bfcl.files import storage, temporary_directory
 from bfcl.oracle.protocol import Episode, EpisodeResult, OracleSpec, PlannedCall
 from bfcl.oracle.worker import LocalOracle
 from bfcl.records.verdict import Finding
@@ -89,7 +89,7 @@ def trouble(deadline_s: float, backend: str = BACKEND) -> str | None:
 
     Raises: OracleError if no interpreter comes up; StageError `storage_failed` without room for the built-in pack.
     """
-    with storage(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory(prefix="bfcl-timeouts-") as directory:
+    with storage(Path(tempfile.gettempdir())), temporary_directory("timeouts") as directory:
         root = Path(directory).resolve()
         (root / "backend.py").write_text(backend, encoding="utf-8")
         (root / "assertions.py").write_text("", encoding="utf-8")

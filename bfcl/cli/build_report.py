@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final, get_args
 
@@ -16,8 +15,10 @@ from bfcl.cli.place import project_root
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
 from bfcl.errors import DriftError, Problem
-from bfcl.graph.evidence import Action, invocations, read_invocation
+from bfcl.graph.evidence import Action, invocations, read_invocation, started
 from bfcl.graph.layout import BuildTree
+from bfcl.graph.losses import Loss, stored_losses
+from bfcl.graph.store import Store
 from bfcl.pack.layout import shown
 from bfcl.stages import STAGES
 
@@ -40,6 +41,8 @@ class StageWork:
     computed: tuple[str, ...]
     """Shards that were computed."""
     refused: tuple[str, ...]
+    result: str | None = None
+    """Address of the stage's own result; None where it came to none, or has none."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -59,8 +62,9 @@ def build_report(json_: bool, format_: Format) -> None:
     """Say what the last doit run computed and reused.
 
     Counts the shards of each stage: hit (taken from the store), computed, verified (checked and left as it is),
-    refused. `result` is what became of the stage's own table. Reads build/log/ of the project around the current
-    directory.
+    refused. `result` is what became of the stage's own table. Below it stands what every template lost: how many of
+    its tasks, in which stage, why, and one of them for `bfcl trace`. Reads build/log/ of the project around the
+    current directory, and the results that it names.
 
     \b
     Example:
@@ -70,10 +74,21 @@ def build_report(json_: bool, format_: Format) -> None:
     tree = BuildTree(project_root(Path.cwd()))
     directory = _last(tree)
     work = _read(directory)
+    results = {each.task: each.result for each in work if each.result is not None}
+    lost = stored_losses(Store(tree), results)
     if json_ or as_json(format_):
-        print_json({"schema_version": "1.0", "invocation": directory.name, "tasks": [each.to_json() for each in work]})
+        print_json(
+            {
+                "schema_version": "1.0",
+                "invocation": directory.name,
+                "tasks": [each.to_json() for each in work],
+                "losses": None if lost is None else [loss.to_json() for loss in lost],
+            }
+        )
     else:
-        _sheet(directory.name, work).print()
+        sheet = _sheet(directory.name, work)
+        _losses(sheet, lost or ())
+        sheet.print()
 
 
 def _last(tree: BuildTree) -> Path:
@@ -113,6 +128,7 @@ def _work(body: Json) -> StageWork:
     if len(rows) < len(events):
         raise TypeError("an event is an object")
     shards = [(str(row["shard"]), str(row["action"])) for row in rows if row["shard"] is not None]
+    own = [row["fp"] for row in rows if row["shard"] is None]
     return StageWork(
         task=str(body["task"]),
         seconds=seconds,
@@ -120,6 +136,7 @@ def _work(body: Json) -> StageWork:
         results=tuple(str(row["action"]) for row in rows if row["shard"] is None),
         computed=tuple(label for label, action in shards if action == "computed"),
         refused=tuple(label for label, action in shards if action == "refused"),
+        result=next((fp for fp in reversed(own) if isinstance(fp, str)), None),
     )
 
 
@@ -159,10 +176,19 @@ def _shards(sheet: Sheet, title: str, style: str, shards: Mapping[str, tuple[str
             sheet.line((f"  {task}: ", style), ", ".join(labels[:_NAMED_SHARDS]), more)
 
 
+def _losses(sheet: Sheet, lost: Sequence[Loss]) -> None:
+    """A line a template, stage and reason; nothing where nothing was lost."""
+    if not lost:
+        return
+    sheet.heading("dropped tasks")
+    width = max(len(loss.template_id) for loss in lost)
+    counts = [f"{loss.tasks:,} of {loss.of:,}" for loss in lost]
+    column = max(map(len, counts))
+    for loss, count in zip(lost, counts, strict=True):
+        lead = f"  {loss.template_id:<{width}}  {count:>{column}}  "
+        sheet.line(lead, (f"{loss.stage}: {loss.reason}", "bold red"), f"  (bfcl trace {loss.example})")
+
+
 def _started(invocation: str) -> str:
-    """When it began, as far as its name says: `<UTC stamp>-<process>`."""
-    try:
-        started = datetime.strptime(invocation.partition("-")[0] + "+0000", "%Y%m%dT%H%M%S%f%z")
-    except ValueError:
-        return ""
-    return f" (started {started:%Y-%m-%d %H:%M:%S} UTC)"
+    moment = started(invocation)
+    return "" if moment is None else f" (started {moment:%Y-%m-%d %H:%M:%S} UTC)"

@@ -62,6 +62,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Look at what was built": {
         "trace": Entry("bfcl.cli.trace:trace", "Follow one task through every stage, to where it was dropped and why."),
         "build-report": Entry("bfcl.cli.build_report:build_report", "Say what the last doit run computed and reused."),
+        "gc": Entry("bfcl.cli.gc:gc", "Remove stored results that nothing names any more."),
+        "report": Entry("bfcl.cli.report:report", "Make one HTML page of a published run."),
         "verify": Entry("bfcl.cli.verify:verify", "Hash a published run again and compare it with its manifest."),
     },
 }

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bfcl.cli.journey import LATER, Journey
+from bfcl.records.balance import BalancedTask
 from bfcl.records.plan import Plan
+from bfcl.records.quality import SurfaceQuality
 from bfcl.records.surface import Surface
 from bfcl.records.trace import Trace
 from bfcl.records.verdict import ReplayVerdict, SchemaFailure, SchemaVerdict
@@ -26,7 +28,10 @@ class Passage:
 
 
 def passages(journey: Journey) -> list[Passage]:
-    """One passage a stage, in pipeline order, `final_output` last."""
+    """One passage a stage, in pipeline order, `final_output` last; none of a stage that the task never reached.
+
+    That is what stages 10 and 11 are to a task dropped earlier, and to every task of a run without them.
+    """
     verdicts = {
         "state_machine": journey.plan and _planned(journey.plan),
         "render": journey.surface and _rendered(journey.surface),
@@ -35,7 +40,13 @@ def passages(journey: Journey) -> list[Passage]:
         "executable_replay": journey.replay and _replayed(journey.replay),
     }
     bound = Passage(stage="expand", outcome="passed", detail=f"seed {journey.task.seed}")
-    return [bound, *(verdicts[stage] or _absent(stage, journey) for stage in LATER), _published(journey)]
+    return [
+        bound,
+        *(verdicts[stage] or _absent(stage, journey) for stage in LATER),
+        *([_kept(journey.quality)] if journey.quality is not None else []),
+        *([_selected(journey.balance)] if journey.balance is not None else []),
+        _published(journey),
+    ]
 
 
 def first_drop(path: list[Passage]) -> Passage | None:
@@ -84,6 +95,24 @@ def _replayed(verdict: ReplayVerdict) -> Passage:
         passed = sum(outcome.passed for outcome in verdict.assertions)
         return Passage(stage="executable_replay", outcome="passed", detail=f"{_count(passed, 'assertion')} passed")
     return Passage(stage="executable_replay", outcome="dropped", reason=verdict.reason, detail=verdict.detail)
+
+
+def _kept(quality: SurfaceQuality) -> Passage:
+    if quality.accepted:
+        return Passage(stage="surface_quality", outcome="passed", detail="kept")
+    return Passage(stage="surface_quality", outcome="dropped", reason=", ".join(quality.drop_reasons))
+
+
+def _selected(balance: BalancedTask) -> Passage:
+    stage = "dedup_balancing"
+    if balance.selected:
+        return Passage(stage=stage, outcome="passed", detail=f"selected, rank {balance.selection_rank}")
+    detail = None
+    if balance.balance_dimension is not None:
+        detail = f"full: {balance.balance_dimension}"
+    elif balance.representative_task_id != balance.task_id:
+        detail = f"represented by {balance.representative_task_id}"
+    return Passage(stage=stage, outcome="dropped", reason=balance.drop_reason, detail=detail)
 
 
 def _published(journey: Journey) -> Passage:

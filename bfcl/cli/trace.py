@@ -11,9 +11,9 @@ import click
 
 from bfcl.authoring.conversation_lines import call_text
 from bfcl.canonical import Json, canonical_text
-from bfcl.cli.journey import Journey, read_journey, table_path
+from bfcl.cli.journey import Journey, find_task, read_journey, table_path
 from bfcl.cli.passage import FINAL, Passage, first_drop, passages
-from bfcl.cli.place import default_run, named_run, project_root, run_of_config
+from bfcl.cli.place import named_run, project_root, run_of_config, searched_runs
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
 from bfcl.pack.layout import shown
@@ -30,17 +30,16 @@ _SPEAKER = 13
 
 @click.command
 @click.argument("task_id")
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="Configuration of the run (default: configs/tiny.yaml)."
-)
+@click.option("--config", type=click.Path(path_type=Path), help="Configuration of the run.")
 @click.option("--run", "directory", type=click.Path(path_type=Path), help="Directory of the run, instead of --config.")
 @json_option
 @format_option()
 def trace(task_id: str, config: Path | None, directory: Path | None, json_: bool, format_: Format) -> None:
     """Follow one task through every stage, to where it was dropped and why.
 
-    TASK_ID is a whole task id, or a beginning or an end that only one task has. Without --config and --run the run of
-    configs/tiny.yaml is read, or the only one below build/runs/.
+    TASK_ID is a whole task id, or a beginning or an end that only one task has. Without --config and --run every run
+    of the project is searched: that of configs/tiny.yaml, those below build/runs/ by name, those that configs/*.yaml
+    name. The first that knows the task is shown, the others are listed.
 
     \b
     Example:
@@ -51,12 +50,12 @@ def trace(task_id: str, config: Path | None, directory: Path | None, json_: bool
         raise click.UsageError("give --config or --run, not both")
     project = project_root(Path.cwd())
     if directory is not None:
-        run = named_run(directory)
+        runs = [named_run(directory)]
     elif config is not None:
-        run = named_run(run_of_config(config, project).root)
+        runs = [named_run(run_of_config(config, project).root)]
     else:
-        run = default_run(project)
-    journey = read_journey(run, task_id)
+        runs = searched_runs(project)
+    journey = read_journey(find_task(runs, task_id))
     if json_ or as_json(format_):
         print_json(journey_json(journey))
     else:
@@ -83,6 +82,7 @@ def journey_json(journey: Journey) -> dict[str, Json]:
     return {
         "schema_version": "1.0",
         "run": shown(journey.run.root),
+        "also_in": [shown(run.root) for run in journey.also_in],
         "task_id": journey.task.task_id,
         "template_id": journey.task.template_id,
         "dropped_by": None if drop is None else drop.stage,
@@ -141,6 +141,8 @@ def _facts(sheet: Sheet, journey: Journey) -> None:
     if task.intent is not None:
         sheet.hanging(f"{'intent':<{_LABEL}}", task.intent)
     sheet.hanging(f"{'run':<{_LABEL}}", shown(journey.run.root))
+    if journey.also_in:
+        sheet.hanging(f"{'also in':<{_LABEL}}", "\n".join(f"{shown(run.root)} (--run)" for run in journey.also_in))
     slots = [
         f"{name} = {canonical_text(value)}{_first(task.slots_initial, name, value)}"
         for name, value in task.slots.items()

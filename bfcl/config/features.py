@@ -35,10 +35,6 @@ _BALANCING = (
 _UNBUILT = (
     *(("lineage", "roles", role, "enabled") for role in ROLES),
     ("surface_generation", "model_paraphrase_enabled"),
-    ("surface_quality_validation", "enabled"),
-    ("semantic_deduplication_config", "enabled"),
-    ("exports", "bfcl_json"),
-    ("exports", "nemo_evaluator_bundle"),
 )
 """Switches of stages this release does not have."""
 

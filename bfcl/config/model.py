@@ -129,10 +129,18 @@ class SemanticDeduplication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exports:
-    """`exports`: compatibility formats written beside the tables."""
+    """`exports`: formats of other tools, written beside the tables."""
 
     bfcl_json: bool = False
     nemo_evaluator_bundle: bool = False
+    openai_chat_jsonl: bool = False
+    inspect_ai: bool = False
+    hugging_face: bool = False
+
+    @property
+    def asked_for(self) -> tuple[str, ...]:
+        """Names of the formats to write, sorted."""
+        return tuple(sorted(name for name in self.__slots__ if getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,10 +121,10 @@ def usable_paths(view: View) -> Iterator[Problem]:
 
 
 def _length_fault(path: Path) -> str | None:
-    longest = max((len(part.encode()) for part in path.parts), default=0)
+    longest = max((len(os.fsencode(part)) for part in path.parts), default=0)
     if longest > _MAX_NAME_BYTES:
         return f"has a name of {longest} bytes, above the {_MAX_NAME_BYTES} a file name may have"
-    size = len(str(path).encode())
+    size = len(os.fsencode(path))
     return f"has {size} bytes, above {_MAX_PATH_BYTES}" if size > _MAX_PATH_BYTES else None
 
 

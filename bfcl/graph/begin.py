@@ -8,18 +8,19 @@ from pathlib import Path
 
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import ConfigError, DriftError, Problem, ReleaseError, raise_all
+from bfcl.graph.checkpoint_files import check_files
 from bfcl.graph.commit_record import read_commit_record
 from bfcl.graph.invocation import Invocation
 from bfcl.graph.late import late
 from bfcl.graph.layout import REPORT_ARTIFACT, RunTree
 from bfcl.graph.opening import Opening
+from bfcl.graph.recordings import still_recorded
 from bfcl.graph.store import tampered
 from bfcl.graph.variables import check_variables, only_validates
 from bfcl.oracle.stopping import stop_in_order
 from bfcl.release.file_digests import verify_files
 from bfcl.release.read import Release, open_release
-from bfcl.stages import STAGES
-from bfcl.stages.artifacts import stage_artifacts
+from bfcl.stages.artifacts import STAGE_ARTIFACTS
 
 _GENERATING = frozenset({"generate", "all"})
 
@@ -33,15 +34,19 @@ def begin(opening: Opening) -> None:
     opening.variables = check_variables(opening.invocation.given, opening.tasks)
     if opening.invocation.trouble is not None and opening.invocation.named_pack is None:
         raise opening.invocation.trouble
+    refuse_illegible_place(opening.invocation)
     refuse_to_build_inside_pack(opening.invocation)
     stop_in_order()
     if only_validates(opening.tasks):
         return
+    if opening.variables.skip_until is not None:
+        late("check_target")(opening.invocation.stages, opening.variables.skip_until)
     key = opening.publication_key
     if opening.command in _GENERATING and not opening.wants_fresh and _is_published(opening, key):
         opening.noop = True
-        for stage in STAGES:
-            opening.evidence.add(stage.name, None, None, "verified")
+        for stage in opening.invocation.stages:
+            pointer = opening.pointer(stage.name)
+            opening.evidence.add(stage.name, None, pointer.fp if pointer is not None else None, "verified")
         opening.evidence.write_all()
         opening.evidence.prune()
         return
@@ -50,6 +55,25 @@ def begin(opening: Opening) -> None:
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
     opening.session = open_session(opening, opening.variables)
+
+
+def refuse_illegible_place(invocation: Invocation) -> None:
+    """Raises: ConfigError `generation_config_invalid` where the project's path is no text, so no worker can be told it.
+
+    A name may hold any bytes; under a locale of another encoding even a good one cannot be read.
+    """
+    place = str(invocation.project)
+    try:
+        place.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            Problem(
+                code="generation_config_invalid",
+                message=f"`{place.encode(errors='backslashreplace').decode()}`, where this project lies, is no text in "
+                "the encoding of this locale",
+                fix="set a UTF-8 locale, such as LC_ALL=C.UTF-8; a name that is no UTF-8 itself has to be changed",
+            )
+        ) from None
 
 
 def refuse_to_build_inside_pack(invocation: Invocation) -> None:
@@ -104,6 +128,8 @@ def _is_published(opening: Opening, key: str) -> bool:
         opening.invocation.pack_is_allowed
         and release is not None
         and _files_fit(run, verify_files(release))
+        and _recordings_fit(run, published.recorded)
+        and check_files(run, published.checkpoints)
         and _results_fit(opening)
     )
 
@@ -121,16 +147,24 @@ def _files_fit(run: RunTree, problems: list[Problem]) -> bool:
     return not problems
 
 
+def _recordings_fit(run: RunTree, before: str) -> bool:
+    """Whether every model reply that the publication may be made of is as it was. Raises: ModelError for damage."""
+    if still_recorded(run.embedding_cache, before):
+        return True
+    late("check_recorded")(run.embedding_cache)
+    return False
+
+
 def _remedy(run: RunTree, problem: Problem) -> str:
-    relative = stage_artifacts(under_policy=True).get(problem.subject or "")
-    if relative is not None:
-        return f"delete {run.root / relative}; the next run writes it again"
+    artifact = STAGE_ARTIFACTS.get(problem.subject or "")
+    if artifact is not None:
+        return f"delete {run.root / artifact.file}; the next run writes it again"
     return "`doit clean publish` withdraws the publication, the next run publishes again"
 
 
 def _results_fit(opening: Opening) -> bool:
     """Whether every pointer is there and what it names is as stored; absent results are fine, changed ones are not."""
-    for name in ("prepare", "oracle_view", *(stage.name for stage in STAGES)):
+    for name in ("prepare", "oracle_view", *(stage.name for stage in opening.invocation.stages)):
         pointer = opening.pointer(name)
         if pointer is None:
             return False

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bfcl.errors import BfclError
-from bfcl.files import Lock
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import read_pointer
 from bfcl.graph.publish import PAYLOADS, withdraw
 from bfcl.graph.refusal import print_problems
 from bfcl.graph.views import Views
+from bfcl.graph.writer import build_lock
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import MANIFEST_FILE, NORMALISED, NORMALISED_UNDER_POLICY, REPORT_FILE
 
@@ -47,7 +47,7 @@ def clean_publication(opening: Opening, dryrun: bool) -> None:
 
 def _locked(opening: Opening, action: Callable[[], None]) -> None:
     """Run `action` under the build lock; a refusal is printed and ends doit with status 1."""
-    lock = Lock(opening.invocation.tree.lock, "another BFCL process is using this project's build directory")
+    lock = build_lock(opening.invocation.tree)
     try:
         lock.acquire()
         try:

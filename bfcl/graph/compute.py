@@ -6,8 +6,8 @@ The stage functions are pure; this module only decodes their inputs, calls them 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from bfcl.graph.executor import Job
 from bfcl.oracle.protocol import Oracle
@@ -35,6 +35,8 @@ class StageContext:
     confirmation_parameter: str
     language: str
     oracle: Oracle
+    elsewhere: list[Mapping[str, Any]] = field(default_factory=list)
+    """Isolation levels that workers of a cluster reached; none where all shards were computed here."""
 
 
 Rows = list[list[bytes]]

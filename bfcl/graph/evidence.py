@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from bfcl.canonical import Json, readable_json
+from bfcl.errors import StageError
 from bfcl.files import write_atomic
 
 Action = Literal["hit", "computed", "verified", "refused"]
 
 KEPT_INVOCATIONS = 20
+
+_STAMP: Final = "%Y%m%dT%H%M%S%f"
+_NAME: Final = re.compile(r"(?P<number>[0-9]{6,})-(?P<stamp>[0-9]{8}T[0-9]{12})-[0-9]+")
+"""`<number>-<UTC stamp>-<process>`: numbered, since a clock set back would make the newest pass for the oldest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +52,9 @@ class Evidence:
     """Events of one invocation, written task by task below `build/log/<id>/`."""
 
     def __init__(self, log: Path) -> None:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        self.directory = log / f"{stamp}-{os.getpid()}"
+        past = invocations(log)
+        number = _number(past[-1].name) + 1 if past else 1
+        self.directory = log / f"{number:06}-{datetime.now(UTC):{_STAMP}}-{os.getpid()}"
         self._events: dict[str, list[Event]] = {}
         self._started: dict[str, float] = {}
 
@@ -81,9 +89,13 @@ class Evidence:
         write_atomic(self.directory / f"{task}.json", readable_json(body))
 
     def write_all(self) -> None:
-        """Write every task's events."""
-        for task in self.tasks():
-            self.write(task)
+        """Write every task's events, or none of them where the disk takes nothing.
+
+        For a build with nothing to do, which may lie on a medium that nobody can write to.
+        """
+        with suppress(StageError):
+            for task in self.tasks():
+                self.write(task)
 
     def prune(self) -> None:
         """Keep the newest invocations only."""
@@ -92,8 +104,25 @@ class Evidence:
 
 
 def invocations(log: Path) -> list[Path]:
-    """Directories of past invocations, oldest first."""
-    return sorted(path for path in log.iterdir() if path.is_dir()) if log.is_dir() else []
+    """Directories of past invocations, oldest first, whatever the clock said when they were made."""
+    found = [path for path in log.iterdir() if path.is_dir()] if log.is_dir() else []
+    return sorted(found, key=lambda path: (_number(path.name), path.name))
+
+
+def started(name: str) -> datetime | None:
+    """When an invocation began by its clock, as far as the name of its directory says."""
+    named = _NAME.fullmatch(name)
+    if named is None:
+        return None
+    try:
+        return datetime.strptime(named["stamp"], _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _number(name: str) -> int:
+    named = _NAME.fullmatch(name)
+    return int(named["number"]) if named is not None else 0
 
 
 def read_invocation(directory: Path) -> dict[str, Json]:

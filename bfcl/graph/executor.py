@@ -30,7 +30,7 @@ class Job:
 
 
 Compute = Callable[[Sequence[Job]], list[list[bytes]]]
-"""Jobs to their rows, in order."""
+"""Jobs to their rows, in order. One for another process can be pickled."""
 
 
 Done = list[tuple[Job, list[bytes]]]
@@ -78,14 +78,14 @@ class OverlappingExecutor:
                 raise
 
 
-def grouped(jobs: Iterator[Job]) -> Iterator[list[Job]]:
-    """Consecutive jobs with at least GROUP_TASKS tasks together, the last group excepted."""
+def grouped(jobs: Iterator[Job], least: int = GROUP_TASKS) -> Iterator[list[Job]]:
+    """Consecutive jobs with at least `least` tasks together, the last group excepted."""
     group: list[Job] = []
     tasks = 0
     for job in jobs:
         group.append(job)
         tasks += job.tasks
-        if tasks >= GROUP_TASKS:
+        if tasks >= least:
             yield group
             group, tasks = [], 0
     if group:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from bfcl.canonical import Json
+from bfcl.graph.balancing import read_balancing
+from bfcl.graph.final_rows import Summary, read_summary
+from bfcl.graph.losses import stored_losses, worst_templates
+from bfcl.graph.quality import read_rejections
 from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
-from bfcl.graph.unsharded import Summary, read_summary
 
 
 def funnel_lines(session: Session) -> list[str]:
@@ -15,9 +19,11 @@ def funnel_lines(session: Session) -> list[str]:
     computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
     hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
     return [
-        *_table(summary),
+        *_table(summary, read_balancing(session), _kept(session)),
+        *_worst(session, summary),
         f"isolation: {_isolation(session)}",
         f"shards: {computed} computed, {hits} taken from the store",
+        *_shared(session),
         str(session.run.benchmark),
     ]
 
@@ -26,25 +32,59 @@ def _isolation(session: Session) -> str:
     """The level the workers reached, as the manifest records it. Rule: spec README, ruling 7."""
     return ", ".join(
         f"{name.replace('_', ' ')} {'off' if value in (None, False) else 'on' if value is True else value}"
-        for name, value in sorted(session.oracle.isolation().items())
+        for name, value in sorted(session.isolation.items())
     )
 
 
-def _table(summary: Summary) -> list[str]:
+def _worst(session: Session, summary: Summary) -> list[str]:
+    """The templates that lost most, so that no run publishes less than was asked and stays silent."""
+    if summary.tally.published == summary.tally.expanded:
+        return []
+    results = {stage.name: str(session.result(stage.name).fp) for stage in session.stages}
+    return worst_templates(stored_losses(session.store, results) or ())
+
+
+def _shared(session: Session) -> list[str]:
+    if session.cache is None:
+        return []
+    traffic = session.cache.traffic
+    return [f"shared cache: {traffic.read} results read, {traffic.written} written"]
+
+
+def _kept(session: Session) -> Mapping[str, Json] | None:
+    if "surface_quality" not in session.holding:
+        return None
+    return read_rejections(entry_of(session, session.result("surface_quality")))
+
+
+def _table(summary: Summary, balancing: Mapping[str, Json] | None, quality: Mapping[str, Json] | None) -> Iterator[str]:
     tally = summary.tally
-    rows = [
+    rows: list[tuple[str, Json, str]] = [
         ("expanded", tally.expanded, ""),
         ("wording accepted", tally.surface_passed, _largest(tally.guard_counts)),
         ("trace derived", tally.trace_derived, _largest(tally.trace_drops)),
         ("schema valid", tally.schema_passed, ""),
         ("replay valid", tally.replay_passed, _largest(tally.replay_drops)),
-        ("published", tally.published, ""),
     ]
-    return [f"{name:<18}{count:>9,}{note}" for name, count, note in rows]
+    if quality is not None:
+        rows.append(("surface kept", quality["kept"], _largest(quality["drop_reason_counts"])))
+    if balancing is not None:
+        selected = _member(balancing["counts"], "selected")
+        rows.append(("selected", selected, _largest(balancing["drop_reason_counts"])))
+    rows.append(("published", tally.published, ""))
+    for name, count, note in rows:
+        yield f"{name:<18}{count:>9,}{note}"
 
 
-def _largest(reasons: Mapping[str, int]) -> str:
-    if not reasons:
+def _member(holder: Json, name: str) -> Json:
+    assert isinstance(holder, Mapping)
+    return holder[name]
+
+
+def _largest(reasons: Json) -> str:
+    assert isinstance(reasons, Mapping)
+    counts = {name: count for name, count in reasons.items() if isinstance(count, int)}
+    if not counts:
         return ""
-    reason, count = min(reasons.items(), key=lambda item: (-item[1], item[0]))
+    reason, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
     return f"   dropped most: {reason} {count:,}"

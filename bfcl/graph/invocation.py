@@ -19,9 +19,10 @@ from bfcl.digest import blake3_file, blake3_json
 from bfcl.errors import BfclError
 from bfcl.graph.host import pyarrow_version, python_minor
 from bfcl.graph.layout import BuildTree, RunTree
-from bfcl.graph.sources import package_digest
+from bfcl.graph.sources import package_digests
 from bfcl.located import parse_yaml
 from bfcl.records.ids import RunStage
+from bfcl.stages import SWITCHES, Stage, enabled_stages
 
 DEFAULT_CONFIG = "configs/tiny.yaml"
 PUBLICATION_CONTRACT = "bfcl-publication/1"
@@ -41,6 +42,8 @@ class Invocation:
     """The configuration as read; empty where it could not be."""
     data: bytes
     """The configuration's bytes: read once, so that what is keyed is what runs."""
+    ck: str
+    """Names this configuration's pointers: 16 hex digits of BLAKE3 of its portable form without `stage`."""
     trouble: BfclError | None
     """Why the configuration could not be read."""
     named_pack: Path | None = None
@@ -51,14 +54,6 @@ class Invocation:
         return BuildTree(self.project)
 
     @property
-    def ck(self) -> str:
-        """Names this configuration's pointers: 16 hex digits of BLAKE3 of its portable form without `stage`."""
-        if self.trouble is not None:
-            return _UNREADABLE
-        plain = portable_without_stage(self.raw, config_path=self.config_path, project=self.project)
-        return blake3_json(plain)[:16]
-
-    @property
     def run(self) -> RunTree | None:
         """The run tree the configuration names, None where it names none."""
         output = resolve(self.raw.get("output_dir"), self.config_path.parent)
@@ -66,6 +61,11 @@ class Invocation:
         if output is None or not isinstance(name, str) or not name:
             return None
         return RunTree(output / name)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages this configuration has; those it does not enable are none of its tasks."""
+        return enabled_stages([switch for switch in SWITCHES if self._at((switch, "enabled")) is True])
 
     @property
     def pack_is_allowed(self) -> bool:
@@ -113,21 +113,23 @@ class Invocation:
             ]
         return sorted(found)
 
-    def publication_key(self, stage: RunStage) -> str:
-        """BLAKE3 over the root inputs of a release, all known before any stage runs. Rule: generation.md §9.5."""
+    def root_inputs(self, stage: RunStage) -> dict[str, Json]:
+        """What a release depends on, all known before any stage runs. Rule: generation.md §9.5."""
         samples = self._samples()
-        return blake3_json(
-            {
-                "contract": PUBLICATION_CONTRACT,
-                "config": portable(self.raw, config_path=self.config_path, project=self.project, stage=stage),
-                "pack": {name: blake3_file(path) for name, path in self.pack_files().items()},
-                "pack_oddities": self._oddities(),
-                "package": package_digest(),
-                "python": python_minor(),
-                "pyarrow": pyarrow_version(),
-                "reference_samples": blake3_file(samples) if samples is not None and samples.is_file() else None,
-            }
-        )
+        return {
+            "contract": PUBLICATION_CONTRACT,
+            "config": portable(self.raw, config_path=self.config_path, project=self.project, stage=stage),
+            "pack": {name: blake3_file(path) for name, path in self.pack_files().items()},
+            "pack_oddities": self._oddities(),
+            "package": package_digests(),
+            "python": python_minor(),
+            "pyarrow": pyarrow_version(),
+            "reference_samples": blake3_file(samples) if samples is not None and samples.is_file() else None,
+        }
+
+    def publication_key(self, stage: RunStage) -> str:
+        """BLAKE3 over the root inputs of a release."""
+        return publication_key(self.root_inputs(stage))
 
     def _at(self, key: tuple[str, ...]) -> Json:
         value: Json = self.raw
@@ -151,6 +153,11 @@ class Invocation:
             named += _named_by_manifest(manifest, root)
         outside = {path for path in named if path is not None and root not in path.parents and path.is_file()}
         return sorted(outside)
+
+
+def publication_key(root_inputs: Mapping[str, Json]) -> str:
+    """BLAKE3 over what `Invocation.root_inputs` gives."""
+    return blake3_json({**root_inputs, "package": blake3_json(root_inputs["package"])})
 
 
 def _name(path: Path | str) -> str:
@@ -185,12 +192,16 @@ def invocation(project: Path, directory: Path, given: Mapping[str, str]) -> Invo
             raw = value
     except BfclError as error:
         trouble = error
+    ck = _UNREADABLE
+    if trouble is None:
+        ck = blake3_json(portable_without_stage(raw, config_path=path, project=project))[:16]
     return Invocation(
         project=project,
         given=dict(given),
         config_path=path,
         raw=raw,
         data=data,
+        ck=ck,
         trouble=trouble,
         named_pack=None if pack is None else Path(os.path.normpath(directory / pack)),
     )

@@ -72,6 +72,11 @@ class RunTree:
         return self.root / "stage_cache"
 
     @property
+    def embedding_cache(self) -> Path:
+        """What embedding models answered; appended to, never removed by a run."""
+        return self.stage_cache / "embedding_io_cache.jsonl"
+
+    @property
     def lock(self) -> Path:
         return self.root / ".bfcl.lock"
 
@@ -89,4 +94,4 @@ class RunTree:
 
     @property
     def report(self) -> Path:
-        return self.root / STAGE_ARTIFACTS[REPORT_ARTIFACT]
+        return self.root / STAGE_ARTIFACTS[REPORT_ARTIFACT].file

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bfcl.canonical import Json
 from bfcl.graph.evidence import Evidence
-from bfcl.graph.invocation import Invocation
+from bfcl.graph.invocation import Invocation, publication_key
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.store import Store
 from bfcl.graph.variables import Variables
@@ -41,9 +42,14 @@ class Opening:
         return Store(self.invocation.tree)
 
     @cached_property
+    def root_inputs(self) -> dict[str, Json]:
+        """What this invocation would publish depends on. Read before the first stage, checked at the end."""
+        return self.invocation.root_inputs(self.release_stage)
+
+    @cached_property
     def publication_key(self) -> str:
-        """The key of what this invocation would publish. Read before the first stage, checked at the end."""
-        return self.invocation.publication_key(self.release_stage)
+        """The key of what this invocation would publish."""
+        return publication_key(self.root_inputs)
 
     @property
     def release_stage(self) -> RunStage:

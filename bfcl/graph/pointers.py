@@ -5,6 +5,7 @@ An unchanged pointer stops the wave. Rule: generation.md §9.3.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,19 +66,22 @@ def write_pointer(path: Path, pointer: Pointer) -> None:
 def read_pointer(path: Path) -> Pointer | None:
     """The pointer at `path`, None where there is none. Raises DriftError `build_cache_tampered` where unreadable."""
     try:
-        value = json.loads(path.read_bytes())
+        pointer = _intact(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise tampered(_shown(path), "is not a pointer") from None
-    try:
-        pointer = _parse(value)
-        intact = value == _sealed(json.loads(canonical_json(pointer.to_json())))
-    except (KeyError, TypeError, AttributeError, ValueError):
-        raise tampered(_shown(path), "is not a pointer") from None
-    if not intact:
+    if pointer is None:
         raise tampered(_shown(path), "has changed since it was written")
     return pointer
+
+
+@functools.lru_cache(maxsize=32)
+def _intact(data: bytes) -> Pointer | None:
+    """The pointer these bytes are, None where they disagree with their own digest: asked many times in a run."""
+    value = json.loads(data)
+    pointer = parse_pointer(value)
+    return pointer if value == _sealed(json.loads(canonical_json(pointer.to_json()))) else None
 
 
 def _sealed(value: dict[str, Json]) -> dict[str, Json]:
@@ -85,7 +89,8 @@ def _sealed(value: dict[str, Json]) -> dict[str, Json]:
     return {**value, "pointer_digest": blake3_json(value)}
 
 
-def _parse(value: Mapping[str, Any]) -> Pointer:
+def parse_pointer(value: Mapping[str, Any]) -> Pointer:
+    """Inverse of `Pointer.to_json`. Raises: KeyError, TypeError, AttributeError, ValueError on another form."""
     return Pointer(
         stage=str(value["stage"]),
         fp=Fingerprint(str(value["fp"])),

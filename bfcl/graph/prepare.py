@@ -7,6 +7,7 @@ from bfcl.checks.report import report
 from bfcl.errors import PackError
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
+from bfcl.graph.checkpoint_files import clear
 from bfcl.graph.pointers import Pointer, write_pointer
 from bfcl.graph.publish import withdraw
 from bfcl.graph.say import say
@@ -16,7 +17,7 @@ from bfcl.graph.store import Key
 from bfcl.graph.verdicts import finding_problems, require_gold, verdict_line, warning_lines
 from bfcl.pack.fingerprint import check_drift
 from bfcl.pack.normalise import normalised
-from bfcl.stages.artifacts import REPORT_FILE, UNDER_POLICY
+from bfcl.stages.artifacts import REPORT_FILE
 
 _CONFIGURED = frozenset({"pack_outside_allowlist", "output_inside_pack"})
 
@@ -32,11 +33,11 @@ def prepare(session: Session) -> None:
     except PackError as error:
         # A pack that does not load is an input that changed, so no manifest may stay; a refused path is configuration.
         if any(problem.code not in _CONFIGURED for problem in error.problems):
-            withdraw(session.run.root)
+            _start_over(session)
         raise
     if session.command != "prepare" or not _stays(session):
-        withdraw(session.run.root)
-    _store_normalised(session)
+        _start_over(session)
+    store_normalised(session)
     verdict = session.validate()
     session.report = report(session.pack, session.config, verdict)
     session.views.write(REPORT_FILE, session.report)
@@ -54,22 +55,34 @@ def gold_gate(session: Session) -> None:
     require_gold(session.loaded, session.pack, session.verdict)
 
 
+def _start_over(session: Session) -> None:
+    """Withdraw the publication and remove the checkpoints: they belong to one run, and a new one begins."""
+    withdraw(session.run.root)
+    clear(session.run)
+
+
 def _stays(session: Session) -> bool:
     """`doit prepare` leaves a publication alone that is of today's inputs, whichever command made it."""
     keys = [session.invocation.publication_key("generate"), session.invocation.publication_key("all")]
     return describes_inputs(session.run.root, keys)
 
 
-def _store_normalised(session: Session) -> None:
-    pack = session.pack
-    roles: dict[str, Json] = {role: file.origin for role, file in sorted(pack.files.items())}
-    key = Key(
+def normalised_key(session: Session) -> Key:
+    """The key of the normalised pack."""
+    roles: dict[str, Json] = {role: file.origin for role, file in sorted(session.pack.files.items())}
+    return Key(
         stage="prepare",
         shard=None,
         code=code_digest("prepare"),
         params={"origins": roles},
-        inputs={logical: str(digest) for logical, digest in pack.entries.items()},
+        inputs={logical: str(digest) for logical, digest in session.pack.entries.items()},
     )
+
+
+def store_normalised(session: Session) -> None:
+    """Bring the normalised pack up to date, show it in `stage_cache/`, point at it and at the oracle's view."""
+    pack = session.pack
+    key = normalised_key(session)
     entry = None if session.variables.rebuild else session.store.find(key.fp)
     session.evidence.add("prepare", None, key.fp, "hit" if entry else "computed")
     if entry is None:
@@ -79,8 +92,7 @@ def _store_normalised(session: Session) -> None:
         entry = session.store.find(key.fp)
     assert entry is not None
     session.views.copy({name: entry.file(name) for name in entry.files})
-    if pack.held_out is None:
-        session.views.remove(name for name in UNDER_POLICY if (session.run.stage_cache / name).exists())
+    session.views.remove(session.absent_files())
     pointer = Pointer(stage="prepare", fp=entry.fp, record_digest=entry.record_digest)
     write_pointer(session.tree.pointer(session.invocation.ck, "prepare"), pointer)
     view = session.store.find(session.oracle_view)

@@ -19,15 +19,9 @@ from bfcl.files import storage, sync_dir, sync_file, write_synced
 from bfcl.records.ids import TaskId
 from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, RAW_FILE
 from bfcl.stages.final_output import PublicationPlan
-from bfcl.tables.benchmark import (
-    BenchmarkInfo,
-    BenchmarkRow,
-    BenchmarkWriter,
-    Comparison,
-    compare_selection,
-    read_rows,
-    schema_problem,
-)
+from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkWriter, schema_problem
+from bfcl.tables.comparison import Comparison, compare_selection
+from bfcl.tables.shelf import RowShelf
 
 PAYLOADS: Final = (RAW_FILE, PUBLISHED_FILE, "exports")
 """What a release consists of beside its manifest."""
@@ -50,12 +44,14 @@ class ReleaseRequest:
     """What to publish.
 
     `fill` puts both tables into the directory it is given and says what they are; they are verified against that and
-    against `plan`. `recheck` looks at pack and artifacts again and raises where they moved; `manifest` gives the
-    manifest's bytes from the staged tables. All three run before the first published file is touched.
+    against `plan`. `export` then adds what derives from them. `recheck` looks at pack and artifacts again and raises
+    where they moved; `manifest` gives the manifest's bytes from the staged tables. All four run before the first
+    published file is touched.
     """
 
     plan: PublicationPlan
     fill: Callable[[Path], StagedTables]
+    export: Callable[[Path, StagedTables], None]
     recheck: Callable[[], None]
     manifest: Callable[[StagedTables], bytes]
 
@@ -64,7 +60,7 @@ def publish(run_dir: Path, request: ReleaseRequest, step: Step = lambda _: None)
     """Stage, verify, recheck, commit. Whatever fails, Ctrl-C included, leaves no staging, manifest or payload.
 
     Raises: StageError `storage_failed`, `release_rows_disagree`; ReleaseError `release_hash_mismatch`,
-    `release_schema_mismatch`, `release_payload_unreadable`; what `fill` and `recheck` raise.
+    `release_schema_mismatch`, `release_payload_unreadable`; what `fill`, `export` and `recheck` raise.
     """
     try:
         with storage(run_dir):
@@ -77,6 +73,8 @@ def publish(run_dir: Path, request: ReleaseRequest, step: Step = lambda _: None)
         step("tables staged")
         verify_staged(staging, request.plan, tables)
         step("tables verified")
+        request.export(staging, tables)
+        step("exports staged")
         request.recheck()
         step("rechecked")
         manifest = request.manifest(tables)
@@ -91,22 +89,17 @@ def publish(run_dir: Path, request: ReleaseRequest, step: Step = lambda _: None)
     return tables
 
 
-def stage_release(
-    directory: Path, batches: Iterable[Sequence[BenchmarkRow]], plan: Callable[[], PublicationPlan]
-) -> StagedTables:
+def stage_release(directory: Path, lines: Callable[[], Iterable[bytes]], plan: PublicationPlan) -> StagedTables:
     """Write both tables into `directory` and read them back.
 
-    `batches` yields the raw rows and is read once; `plan` is asked when they are written, so that whoever makes the
-    rows may decide on them in the same pass. Raises: StageError `storage_failed` on a full disk; what `plan` and
-    `verify_staged` raise.
+    `lines` gives the raw rows in their `encode_row` form, anew whenever it is called.
+    Raises: StageError `storage_failed` on a full disk; what `verify_staged` raises.
     """
     raw_path, published_path = directory / RAW_FILE, directory / PUBLISHED_FILE
     with BenchmarkWriter(raw_path) as raw:
-        for batch in batches:
-            raw.write(batch)
+        raw.write_lines(lines())
         raw_info = raw.close()
-    planned = plan()
-    if planned.published == planned.raw:
+    if plan.published == plan.raw:
         # The same rows give the same bytes, so they are not encoded twice.
         with storage(published_path):
             shutil.copyfile(raw_path, published_path)
@@ -114,17 +107,23 @@ def stage_release(
             sync_file(published_path)
         tables = StagedTables(raw_info, raw_info)
     else:
-        tables = StagedTables(raw_info, _write_published(raw_path, published_path, planned))
-    verify_staged(directory, planned, tables)
+        tables = StagedTables(raw_info, _write_published(published_path, lines(), plan))
+    verify_staged(directory, plan, tables)
     return tables
 
 
-def _write_published(raw_path: Path, published_path: Path, plan: PublicationPlan) -> BenchmarkInfo:
+def _write_published(path: Path, lines: Iterable[bytes], plan: PublicationPlan) -> BenchmarkInfo:
     wanted = set(plan.published)
-    with BenchmarkWriter(published_path) as published:
-        for row in read_rows(raw_path):
-            if row["task_id"] in wanted:
-                published.write([row])
+    # Rows that are not as planned are told by what is read back.
+    chosen = ((task_id, line) for task_id, line in zip(plan.raw, lines, strict=False) if task_id in wanted)
+    with BenchmarkWriter(path) as published:
+        if [task_id for task_id in plan.raw if task_id in wanted] == list(plan.published):
+            published.write_lines(line for _, line in chosen)
+            return published.close()
+        with RowShelf(path.parent) as shelf:
+            for task_id, line in chosen:
+                shelf.put(task_id, line)
+            published.write_lines(map(shelf.take, plan.published))
         return published.close()
 
 

@@ -23,6 +23,9 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
     desc = "bfcl console output"
 
     def __init__(self, outstream: Any, options: Any) -> None:
+        if isinstance(outstream, io.TextIOWrapper):
+            # The release's path may be in any language, whatever the terminal can show.
+            outstream.reconfigure(errors="backslashreplace")
         # A closed standard output is no reason to stop a build.
         super().__init__(outstream if outstream is not None else io.StringIO(), options)
         self._opening: Opening | None = None

@@ -17,13 +17,17 @@ from bfcl.digest import blake3_of
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.files import write_synced
 from bfcl.graph.compute import COMPUTE
-from bfcl.graph.executor import Executor, Job, OverlappingExecutor, SerialExecutor
+from bfcl.graph.dask_executor import DaskExecutor
+from bfcl.graph.executor import Compute, Executor, Job, OverlappingExecutor, SerialExecutor
 from bfcl.graph.keys import merge_key
 from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.progress import Progress
+from bfcl.graph.remote_shards import remote_stage
 from bfcl.graph.session import Session
 from bfcl.graph.shards import ROWS_FILE, Chunk, Order, RowReader, chunks, join_rows, split_rows, template_of
+from bfcl.graph.shipped_view import ship_view
 from bfcl.graph.store import Entry, Key, Store, tampered
+from bfcl.oracle.view import oracle_spec
 from bfcl.records.ids import TemplateId
 from bfcl.stages import Stage
 from bfcl.stages.expand import select
@@ -60,6 +64,7 @@ def run_sharded(session: Session, stage: Stage) -> None:
     entry = entry_of(session, pointer)
     session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
+    session.send_offered()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +120,9 @@ def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]
         rows = {name: shards[chunk.label].digest for name, shards in upstream.items()}
         keys.append(session.keys.shard(stage.name, session.templates[chunk.template_id], chunk, rows))
     found: dict[int, Shard] = {}
+    session.fetch(
+        key.fp for chunk, key in zip(plan.chunks, keys, strict=True) if not _wants_fresh(session, stage, chunk)
+    )
     for number, (chunk, key) in enumerate(zip(plan.chunks, keys, strict=True)):
         # Looked up even where it will not be used: one of a bad moment must not be held against the new result.
         entry = lasting(session.store, key)
@@ -149,24 +157,45 @@ def lasting(store: Store, key: Key) -> Entry | None:
 def _compute(
     session: Session, stage: Stage, keys: list[Key], jobs: Iterator[Job], tasks: int
 ) -> Iterator[tuple[int, Shard]]:
-    executor: Executor = (
-        OverlappingExecutor(2, session.oracle.stop) if stage.name in ORACLE_STAGES else SerialExecutor()
-    )
-    context = session.context
-    compute = COMPUTE[stage.name]
+    executor, compute = _executor(session, stage)
     started = time.monotonic()
     with Progress(stage.name, tasks) as progress:
-        for done in executor.run(jobs, lambda group: compute(group, context)):
+        for done in executor.run(jobs, compute):
             for job, lines in done:
                 if len(lines) != job.tasks:
                     raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
                 progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
             entries = session.store.put([(keys[job.number], _files(lines)) for job, lines in done])
+            session.offer(entry for entry in entries if TRANSIENT not in entry.files)
             now = time.monotonic()
             for (job, _), entry in zip(done, entries, strict=True):
                 session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", (now - started) / len(done))
                 yield job.number, _shard(job.chunk, entry)
             started = now
+
+
+def _executor(session: Session, stage: Stage) -> tuple[Executor, Compute]:
+    """Who computes the stage's shards, and what they run.
+
+    Only what asks the oracle goes to a cluster: all else costs this process less to compute than to send.
+    """
+    context = session.context
+    address = session.variables.dask_address
+    if address is not None and _asks_oracle(session, stage):
+        view = session.store.find(session.oracle_view)
+        if view is None:
+            raise tampered(f"build/{session.oracle_view}", "vanished during the run")
+        spec = oracle_spec(session.pack, session.config, view.path)
+        work = remote_stage(stage.name, context, ship_view(view, spec))
+        return DaskExecutor(address, context.elsewhere.append), work
+    local: Executor = OverlappingExecutor(2, session.oracle.stop) if stage.name in ORACLE_STAGES else SerialExecutor()
+    return local, lambda group: COMPUTE[stage.name](group, context)
+
+
+def _asks_oracle(session: Session, stage: Stage) -> bool:
+    """Whether the oracle has a part in the stage's shards: in every replay, and in deriving dependent arguments."""
+    dependent = any(template.turn_policy == "dependent_call" for template in session.pack.templates)
+    return stage.name in ORACLE_STAGES or (stage.name == "expected_trace" and dependent)
 
 
 def _files(lines: list[bytes]) -> dict[str, bytes]:
@@ -205,12 +234,13 @@ def _merge(session: Session, stage: Stage, plan: _Planned, shards: tuple[Shard, 
     if plan.bindings is not None:
         inputs["held_out_bindings"] = blake3_of(plan.bindings)
     key = merge_key(stage.name, "merge", shards, inputs, {})
-    entry = None if session.variables.rebuild else session.store.find(key.fp)
+    entry = session.stored(key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
         with session.store.building(key) as directory:
             _write_table(session, stage, plan, shards, directory)
         entry = session.store.find(key.fp)
+        session.offer([entry] if entry is not None else [])
     if entry is None:
         raise AssertionError("a merge vanished right after it was stored")
     return Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest, shards=shards)

@@ -19,3 +19,11 @@ def say(lines: Sequence[str]) -> None:
         stream.reconfigure(errors="backslashreplace")
     stream.write("".join(f"{visible(line)}\n" for line in lines))
     stream.flush()
+
+
+def warn(line: str) -> None:
+    """Write one line to the real standard error, control characters spelt out."""
+    stream = sys.__stderr__
+    if stream is not None:
+        stream.write(f"{visible(line)}\n")
+        stream.flush()

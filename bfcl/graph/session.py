@@ -5,25 +5,36 @@ The Gold verdict lives here and nowhere else: it is computed in this process and
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 from bfcl.checks.validate import validate_pack
+from bfcl.config.features import GENERATING
 from bfcl.config.load import LoadedConfig, load_config
 from bfcl.config.model import RunConfig
 from bfcl.files import Lock
+from bfcl.graph.checkpoints import Chain
 from bfcl.graph.compute import StageContext
+from bfcl.graph.dask_executor import check_cluster, weakest
 from bfcl.graph.keys import KeyMaker
 from bfcl.graph.layout import BuildTree, RunTree
+from bfcl.graph.model_finder import endpoint_finder
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
+from bfcl.graph.remote_cache import RemoteCache, open_cache
+from bfcl.graph.say import warn
 from bfcl.graph.shards import Order
-from bfcl.graph.store import tampered
+from bfcl.graph.store import Entry, tampered
 from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
 from bfcl.graph.view import store_view
 from bfcl.graph.views import Views
+from bfcl.graph.writer import build_lock
+from bfcl.modelio.transport import HttpTransport
 from bfcl.oracle.view import oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_configured
@@ -31,7 +42,11 @@ from bfcl.pack.model import Pack
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
 from bfcl.stages import STAGES, Stage
-from bfcl.stages.artifacts import NORMALISED, NORMALISED_UNDER_POLICY
+from bfcl.stages.artifacts import CONDITIONAL_FILES, NORMALISED, NORMALISED_UNDER_POLICY, Condition
+from bfcl.stages.balancing.embedding import KIND
+from bfcl.stages.balancing.finder import Finder
+from bfcl.stages.balancing.finders import finder_for
+from bfcl.stages.balancing.solver import solver
 from bfcl.stages.bindings import sources_of
 from bfcl.stages.expand import settings_of
 from bfcl.stages.wording import Wording, render_language, wording_of
@@ -44,6 +59,9 @@ class Session:
         self.invocation = opening.invocation
         self.command = opening.command
         self.release_stage = opening.release_stage
+        self.stages = opening.invocation.stages
+        """The stages of this run, in order."""
+        self.root_inputs = opening.root_inputs
         self.publication_key = opening.publication_key
         self.evidence = opening.evidence
         self.store = opening.store
@@ -54,6 +72,12 @@ class Session:
         """The validation report as computed; what lies on disk is never evidence."""
         self.verdict: PackVerdict | None = None
         self.published = False
+        self.chain = Chain(self)
+        """The checkpoints this run has left so far."""
+        self.cache: RemoteCache | None = open_cache(variables.cache, warn) if variables.cache is not None else None
+        """Results shared with others; None where the command line names no cache."""
+        self._offered: list[Entry] = []
+        self._transport = HttpTransport()
         self._pack: Pack | None = None
         self._oracle: LocalOracle | None = None
         self._locks: list[Lock] = []
@@ -62,7 +86,7 @@ class Session:
     def lock(self) -> None:
         """Take the build tree and the run tree. Raises DriftError `run_locked`."""
         for lock in (
-            Lock(self.tree.lock, "another BFCL process is using this project's build directory"),
+            build_lock(self.tree),
             Lock(self.run.lock, f"another BFCL process is writing experiment '{self.config.expt_name}'"),
         ):
             lock.acquire()
@@ -77,6 +101,7 @@ class Session:
             if self._oracle is not None:
                 self._oracle.__exit__(None, None, None)
                 self._oracle = None
+            self._transport.close()
             while self._locks and not isinstance(sys.exc_info()[1], KeyboardInterrupt):
                 self._locks.pop().release()
 
@@ -133,6 +158,11 @@ class Session:
                 self._oracle.__enter__()
             return self._oracle
 
+    @property
+    def isolation(self) -> dict[str, Any]:
+        """The level that every world of this run reached at least, those on other machines included."""
+        return weakest([self.oracle.isolation(), *self.context.elsewhere])
+
     # --- what the stages share ---
 
     @cached_property
@@ -163,6 +193,21 @@ class Session:
         )
 
     @cached_property
+    def finder(self) -> Finder:
+        """Who looks for near-duplicates.
+
+        Raises: StageError `dedup_backend_unavailable`; for a model, what `endpoint_finder` raises.
+        """
+        identifier = self.config.semantic_deduplication_config.model_identifier
+        assert identifier is not None
+        batch = self.config.ndd_batch_size
+
+        def endpoint(model: str) -> Finder:
+            return endpoint_finder(model, self.run.embedding_cache, self._transport, os.environ, batch)
+
+        return finder_for(identifier, {KIND: endpoint})
+
+    @cached_property
     def keys(self) -> KeyMaker:
         return KeyMaker(
             pack=self.pack,
@@ -171,6 +216,31 @@ class Session:
             wording=self.wording,
             oracle_view=self.oracle_view,
         )
+
+    # --- stored results, here and in the shared cache ---
+
+    def fetch(self, fps: Iterable[str]) -> None:
+        """Bring in what the shared cache has of these results: never verdicts, nor what workers import."""
+        if self.cache is not None:
+            self.cache.fetch(self.store, fps)
+
+    def stored(self, fp: str) -> Entry | None:
+        """A result to take over, None where there is none or where everything is to be computed anew."""
+        if self.variables.rebuild:
+            return None
+        self.fetch([fp])
+        return self.store.find(fp)
+
+    def offer(self, entries: Iterable[Entry]) -> None:
+        """Put entries aside for the shared cache."""
+        if self.cache is not None:
+            self._offered += entries
+
+    def send_offered(self) -> None:
+        """Send them; once a stage, so that a slow line never waits for every small result."""
+        if self.cache is not None:
+            self.cache.send(self._offered)
+            self._offered.clear()
 
     # --- results of stages ---
 
@@ -211,7 +281,8 @@ class Session:
     def shown_results(self) -> dict[str, str]:
         """File name in `stage_cache/` to the BLAKE3 of the result it shows; after all stages ran."""
         found: dict[str, str] = {}
-        for name, files in self._written(under_policy=self.pack.held_out is not None).items():
+        written = {stage.name: self.files_of(stage) for stage in self.stages}
+        for name, files in {"prepare": self._normalised(), **written}.items():
             entry = self.store.find(self.result(name).fp)
             if entry is None:
                 raise tampered(f"build/{self.result(name).fp}", "vanished during the run")
@@ -222,12 +293,31 @@ class Session:
         """The files of `stage_cache/` a stage leaves in this run."""
         return stage.writes if self.pack.held_out is None else (*stage.writes, *stage.under_policy)
 
+    def _normalised(self) -> tuple[str, ...]:
+        return (*NORMALISED, *(NORMALISED_UNDER_POLICY if self.pack.held_out is not None else ()))
+
+    def absent_files(self) -> list[str]:
+        """Files of `stage_cache/` that other runs have and this one leaves none of, where such a file is there."""
+        own = {*self._normalised(), *(name for stage in self.stages for name in self.files_of(stage))}
+        return [name for name in CONDITIONAL_FILES if name not in own and (self.run.stage_cache / name).exists()]
+
+    @cached_property
+    def holding(self) -> frozenset[Condition]:
+        """Which parts that not every run has this one has."""
+        names = {stage.name for stage in self.stages}
+        found: dict[Condition, bool] = {
+            "held_out": self.pack.held_out is not None,
+            "surface_quality": "surface_quality" in names,
+            "dedup_balancing": "dedup_balancing" in names,
+            "exports": bool(self.config.exports.asked_for),
+        }
+        return frozenset(condition for condition, holds in found.items() if holds)
+
     @staticmethod
-    def _written(*, under_policy: bool = True) -> dict[str, tuple[str, ...]]:
-        """Stage to the files it leaves, those under a held-out policy included or not."""
-        further = {stage.name: stage.under_policy for stage in STAGES} if under_policy else {}
-        always = {stage.name: (*stage.writes, *further.get(stage.name, ())) for stage in STAGES}
-        return {"prepare": (*NORMALISED, *(NORMALISED_UNDER_POLICY if under_policy else ())), **always}
+    def _written() -> dict[str, tuple[str, ...]]:
+        """Stage to every file it may leave, those of bypassed stages and of a held-out policy included."""
+        stages = {stage.name: (*stage.writes, *stage.under_policy) for stage in STAGES}
+        return {"prepare": (*NORMALISED, *NORMALISED_UNDER_POLICY), **stages}
 
 
 def check_configuration(opening: Opening) -> LoadedConfig:
@@ -246,6 +336,12 @@ def open_session(opening: Opening, variables: Variables) -> Session:
     loaded = check_configuration(opening)
     session = Session(opening, variables, loaded)
     try:
+        if session.command in GENERATING and any(stage.name == "dedup_balancing" for stage in session.stages):
+            # Asked for before anything is computed: no run should end in the news that a library or a key is missing.
+            _ = session.finder
+            solver()
+        if variables.dask_address is not None:
+            check_cluster(variables.dask_address)
         session.lock()
         session.store.sweep()
         session.evidence.prune()

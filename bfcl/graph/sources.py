@@ -33,12 +33,25 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "expected_trace": ("bfcl.stages.expected_trace", "bfcl.stages.state_machine", "bfcl.tables.codec", *_ORACLE),
     "schema_validation": ("bfcl.stages.schema_validation", "bfcl.stages.state_machine", "bfcl.tables.codec"),
     "executable_replay": ("bfcl.stages.executable_replay", "bfcl.tables.codec", *_ORACLE),
+    "surface_quality": ("bfcl.stages.surface_quality", "bfcl.tables.codec", "bfcl.tables.parquet"),
+    "dedup_balancing": (
+        "bfcl.stages.dedup_balancing",
+        "bfcl.stages.balancing.finders",
+        "bfcl.stages.balancing.embedding",
+        "bfcl.modelio.embeddings",
+        "bfcl.stages.balancing.partition",
+        "bfcl.stages.balancing.survivor",
+        "bfcl.stages.state_machine",
+        "bfcl.tables.codec",
+        "bfcl.tables.parquet",
+    ),
     "merge": ("bfcl.tables.parquet",),
     "validation": ("bfcl.checks.validate", "bfcl.pack.load", "bfcl.oracle.private", *_ORACLE),
     "final_output": (
         "bfcl.stages.final_output",
         "bfcl.stages.held_out_scan",
         "bfcl.tables.benchmark",
+        "bfcl.tables.shelf",
         "bfcl.tables.codec",
     ),
 }
@@ -55,7 +68,15 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "merge": ("bfcl.graph.runner", "bfcl.graph.shards"),
     "validation": ("bfcl.graph.validation_run", "bfcl.graph.validation_oracle", "bfcl.graph.validation_parts"),
-    "final_output": ("bfcl.graph.unsharded", "bfcl.graph.publish", "bfcl.graph.shards"),
+    "surface_quality": ("bfcl.graph.quality", "bfcl.graph.unsharded", "bfcl.graph.shards"),
+    "dedup_balancing": ("bfcl.graph.balancing", "bfcl.graph.unsharded", "bfcl.graph.shards"),
+    "final_output": (
+        "bfcl.graph.assembled",
+        "bfcl.graph.final_rows",
+        "bfcl.graph.publish",
+        "bfcl.graph.shards",
+        "bfcl.graph.unsharded",
+    ),
 }
 """Modules of ours that hand rows over: they count themselves, while following them would count every stage."""
 
@@ -80,9 +101,14 @@ def schema_files(modules: Iterable[str]) -> list[Path]:
 
 
 @functools.cache
+def package_digests() -> dict[str, Fingerprint]:
+    """BLAKE3 of every source and schema file of the package, by its path below it."""
+    return {path.relative_to(PACKAGE).as_posix(): blake3_file(path) for path in package_files()}
+
+
 def package_digest() -> Fingerprint:
-    """BLAKE3 over every source and schema file of the package: part of the publication key."""
-    return blake3_json({path.relative_to(PACKAGE).as_posix(): blake3_file(path) for path in package_files()})
+    """BLAKE3 over all of them: part of the publication key."""
+    return blake3_json(package_digests())
 
 
 def package_files() -> list[Path]:

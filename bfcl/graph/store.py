@@ -12,8 +12,8 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -170,6 +170,38 @@ class Store:
         finally:
             shutil.rmtree(batch, ignore_errors=True)
 
+    def holds(self, fp: str) -> bool:
+        """Whether something stands at this address, verified or not."""
+        return fp in self._verified or os.path.lexists(self.tree.entry(fp))
+
+    def adopt(self, fp: str, files: Mapping[str, bytes]) -> str | None:
+        """Take over an entry that somebody else stored, `record.json` among its files, once it verifies.
+
+        Returns what is wrong with it where something is; then nothing was taken. Raises: StageError `storage_failed`.
+        """
+        directory = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        inside = directory / fp
+        try:
+            with storage(self.tree.root):
+                for name, data in files.items():
+                    path = inside / name
+                    if not is_plain(name):
+                        return f"holds a file named {name!r}"
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    write_plain(path, data)
+            try:
+                entry = _verify(inside, fp, fp)
+            except DriftError as error:
+                return "; ".join(f"{problem.subject} {problem.message}" for problem in error.problems)
+            with storage(self.tree.root):
+                sync_tree(directory)
+                with suppress(OSError):  # somebody computed it meanwhile
+                    inside.rename(self.tree.entry(fp))
+                    self._verified[fp] = replace(entry, path=self.tree.entry(fp))
+            return None
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
     def remove(self, fp: str) -> None:
         """Delete one entry whole: renamed away first, so that it is never seen half deleted."""
         self._verified.pop(fp, None)
@@ -179,16 +211,14 @@ class Store:
             path.rename(grave)
         except FileNotFoundError:
             return
-        if grave.is_symlink() or not grave.is_dir():
-            grave.unlink()
-        else:
-            shutil.rmtree(grave)
+        _bury(grave)
 
     def sweep(self) -> None:
         """Delete what killed processes left behind. Call under the build lock only."""
         if self.tree.root.is_dir():
             for path in self.tree.root.glob(".tmp-*"):
-                shutil.rmtree(path, ignore_errors=True)
+                with suppress(OSError):
+                    _bury(path)
 
     def _commit(self, key: Key, directory: Path) -> None:
         facts = {
@@ -234,6 +264,19 @@ class Store:
 
     def _shown(self, path: Path) -> str:
         return f"build/{path.name}"
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name stays below the directory it is joined to."""
+    return bool(name) and not name.startswith("/") and all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def _bury(path: Path) -> None:
+    """Delete a directory with all it holds, or a file or link that stands in its place."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    else:
+        shutil.rmtree(path)
 
 
 def _listing(directory: Path) -> list[str]:

@@ -23,7 +23,7 @@ from bfcl.graph.memory import ForgivingCodec, database
 from bfcl.graph.opening import Opening
 from bfcl.graph.refusal import refusing
 from bfcl.graph.reporter import Reporter
-from bfcl.stages import STAGES, Stage
+from bfcl.stages import Stage
 
 DOIT_CONFIG = {
     "default_tasks": ["generate"],
@@ -55,8 +55,11 @@ def pipeline(opening: Opening) -> Iterator[TaskDict]:
     yield _validate(opening)
     yield _prepare(opening)
     yield _gold_gate(opening)
-    for stage in STAGES:
-        yield _stage(opening, stage)
+    # Each after the one before: checkpoints form a chain in this order, and a killed run should have left a long one.
+    before = "gold_gate"
+    for stage in opening.invocation.stages:
+        yield _stage(opening, stage, before)
+        before = stage.name
     yield _publish(opening)
     yield {
         "basename": "generate",
@@ -123,14 +126,14 @@ def _gold_gate(opening: Opening) -> TaskDict:
     }
 
 
-def _stage(opening: Opening, stage: Stage) -> TaskDict:
+def _stage(opening: Opening, stage: Stage, before: str) -> TaskDict:
     return {
         "basename": stage.name,
         "doc": stage.summary,
-        "actions": [_action(opening, stage.name, "sharded" if stage.sharded else stage.name, stage)],
+        "actions": [_action(opening, stage.name, "stage", stage)],
         "file_dep": [*_config_files(opening), *(_pointer(opening, name) for name in ("prepare", *stage.reads))],
         "targets": [_pointer(opening, stage.name)],
-        "task_dep": ["gold_gate"],
+        "task_dep": [before],
         "uptodate": [partial(_is_noop, opening)],
         "clean": [_clean(opening, "clean_pointed", (stage.name,))],
     }
@@ -142,7 +145,7 @@ def _publish(opening: Opening) -> TaskDict:
         "basename": "publish",
         "doc": "verify and commit the release, manifest last",
         "actions": [_action(opening, "publish", "publish")],
-        "file_dep": [_pointer(opening, stage.name) for stage in STAGES],
+        "file_dep": [_pointer(opening, stage.name) for stage in opening.invocation.stages],
         "targets": [str(run.manifest)] if run is not None else [],
         "task_dep": ["gold_gate"],
         "uptodate": [partial(_is_noop, opening)],

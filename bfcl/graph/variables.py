@@ -9,12 +9,27 @@ from dataclasses import dataclass
 
 from bfcl.errors import ConfigError, Problem, did_you_mean, raise_all
 
-KNOWN = ("config", "jobs", "pack", "rebuild", "replay")
+KNOWN = ("cache", "config", "executor", "jobs", "pack", "rebuild", "replay", "skip_until")
 
 VALIDATING = frozenset({"config", "validate"})
 """The tasks of `doit validate`: it stands alone, without a run and its store."""
 
 _JOBS = re.compile("[1-9][0-9]{0,3}")
+_EXECUTOR = re.compile(r"dask:(?P<address>\S+)")
+_CACHE = re.compile(r"[a-z][a-z0-9+.-]*://\S+|/\S*")
+
+RESUMABLE = frozenset({"config", "generate", "all"})
+"""The tasks that `skip_until=` may be given to."""
+
+_EXAMPLES = {"jobs": "2", "executor": "dask:127.0.0.1:8786", "cache": "s3://bucket/bfcl"}
+
+_NOT_FOR_VALIDATION = {
+    "replay": "`rebuild=1` runs every check again",
+    "skip_until": "leave it out: there is no run to resume",
+    "executor": "leave it out: checks run on this machine",
+    "cache": "leave it out: a verdict is never taken from a cache",
+}
+"""Known variables that mean nothing to it, and what to do instead."""
 
 _FIX = "known variables: " + ", ".join(f"`{name}=`" for name in KNOWN)
 
@@ -26,6 +41,12 @@ class Variables:
     jobs: int
     rebuild: bool
     replay_full: bool
+    skip_until: str | None = None
+    """Name of the stage to begin with; whether it can be is for `graph/resume` to say."""
+    dask_address: str | None = None
+    """Scheduler of the cluster that computes shards; None computes them here."""
+    cache: str | None = None
+    """URL or absolute path of a build cache shared with others."""
 
 
 def only_validates(tasks: Collection[str]) -> bool:
@@ -47,11 +68,20 @@ def check_variables(given: Mapping[str, str], tasks: Collection[str]) -> Variabl
         problems.append(_malformed("rebuild", given["rebuild"], "1"))
     if given.get("replay") not in (None, "full"):
         problems.append(_malformed("replay", given["replay"], "full"))
+    executor = _EXECUTOR.fullmatch(given.get("executor", "dask:-"))
+    if executor is None:
+        problems.append(_malformed("executor", given["executor"], "dask:<address of a scheduler>"))
+    if not _CACHE.fullmatch(given.get("cache", "/")):
+        problems.append(_malformed("cache", given["cache"], "a URL, or the absolute path of a directory"))
     raise_all(ConfigError, problems)
     return Variables(
         jobs=int(jobs) if jobs else usable_cores(),
-        rebuild="rebuild" in given,
+        # From the stage it names on, a resumed run recomputes as `rebuild=1` does; what lies before is never run.
+        rebuild=not given.keys().isdisjoint(("rebuild", "skip_until")),
         replay_full="replay" in given,
+        skip_until=given.get("skip_until"),
+        dask_address=executor["address"] if executor is not None and "executor" in given else None,
+        cache=given.get("cache"),
     )
 
 
@@ -70,8 +100,15 @@ def _misplaced(given: Mapping[str, str], tasks: Collection[str]) -> Iterator[Pro
             "given together with `config=`, and a pack is checked under one configuration",
             "leave `config=` out to use the pack's own `validate.yaml`, or leave `pack=` out",
         )
-    if "replay" in given and only_validates(tasks):
-        yield _refused("replay", "`doit validate` does not take this variable", "`rebuild=1` runs every check again")
+    for name, fix in _NOT_FOR_VALIDATION.items():
+        if name in given and only_validates(tasks):
+            yield _refused(name, "`doit validate` does not take this variable", fix)
+    if "skip_until" in given and not only_validates(tasks) and not RESUMABLE.issuperset(tasks):
+        yield _refused(
+            "skip_until",
+            f"`doit {' '.join(others)}` does not take this variable; only `doit generate` and `doit all` do",
+            "leave it out, or give it to the command whose run is to be resumed",
+        )
 
 
 def usable_cores() -> int:
@@ -93,5 +130,5 @@ def _malformed(name: str, seen: str, expected: str) -> Problem:
         code="generation_config_invalid",
         subject=name,
         message=f"{name}={seen!r} given; expected {expected}",
-        fix=f"write `{name}={'2' if name == 'jobs' else expected}` or leave it out",
+        fix=f"write `{name}={_EXAMPLES.get(name, expected)}` or leave it out",
     )

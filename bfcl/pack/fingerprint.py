@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bfcl.digest import Digest, sha256_file, sha256_of
 from bfcl.errors import DriftError, PackError, Problem, raise_all
@@ -182,13 +182,26 @@ def check_drift(pack: Pack) -> None:
         now = read_tree(pack.root, {role: file.path for role, file in pack.files.items()}).digests
     except PackError as error:
         raise DriftError(error.problems) from None
-    raise_all(DriftError, drift(pack.entries, now, {file.logical for file in pack.files.values()}))
+    raise_all(DriftError, drift(pack.entries, now, declared_inputs(pack)))
 
 
-def drift(before: Mapping[str, Digest], after: Mapping[str, Digest], declared: Collection[str]) -> list[Problem]:
+_NAMED_BY: Final = {
+    "config": "named by the configuration",
+    "manifest": "named by the manifest",
+    "canonical": "under its usual name",
+}
+
+
+def declared_inputs(pack: Pack) -> dict[str, str]:
+    """Logical path of each declared file to its role and what names it."""
+    return {file.logical: f"`{role}`, {_NAMED_BY[file.origin]}" for role, file in pack.files.items()}
+
+
+def drift(before: Mapping[str, Digest], after: Mapping[str, Digest], declared: Mapping[str, str]) -> list[Problem]:
     """`pack_drift`, one per added, removed or changed logical path, in path order; empty where nothing moved.
 
-    `declared` holds the logical paths of the pack's declared inputs; each problem says whether its file is one.
+    `declared` maps the logical paths of the pack's declared inputs to what each is; each problem says whether its file
+    is one, or merely lies in the tree.
     """
     moved = sorted({path for path in {*before, *after} if before.get(path) != after.get(path)}, key=str.encode)
     any_declared = any(path in declared for path in moved)
@@ -196,7 +209,7 @@ def drift(before: Mapping[str, Digest], after: Mapping[str, Digest], declared: C
     for path in moved:
         what = "added" if path not in before else "removed" if path not in after else "changed"
         if path in declared:
-            said = "a declared oracle input"
+            said = f"a declared oracle input: {declared[path]}"
         else:
             said = "an undeclared file" + ("" if any_declared else "; no declared oracle input changed")
         problems.append(

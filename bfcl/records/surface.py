@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, TypeAlias
 
 from bfcl.canonical import Json
 from bfcl.records.ids import TaskId
+
+Guard: TypeAlias = Literal[
+    "must_preserve", "must_omit", "must_not_mention", "semantic_shape", "novel_literal", "expected_result_leakage"
+]
+ViolationKey: TypeAlias = Literal["slot", "tool", "phrase", "reason"]
+VIOLATION_KEYS: Final[tuple[ViolationKey, ...]] = ("slot", "tool", "phrase", "reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +31,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """One guard broken: `key` is `slot`, `tool` or `phrase`, `value` its name."""
+    """One guard broken: `key` says what `value` names.
 
-    guard: Literal["must_preserve", "must_omit", "must_not_mention"]
-    key: Literal["slot", "tool", "phrase"]
+    The last three guards watch over model wording only. Their `value` is a reason, never text: what a model made up
+    or gave away is kept nowhere. Rule: generation.md §3.6, §4.3.
+    """
+
+    guard: Guard
+    key: ViolationKey
     value: str
 
     def to_json(self) -> dict[str, Json]:

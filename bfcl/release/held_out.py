@@ -15,7 +15,7 @@ from bfcl.located import parse_json
 from bfcl.pack.held_out import fixture_ref
 from bfcl.release.file_digests import FIX
 from bfcl.release.read import TABLE_ARTIFACTS, Release
-from bfcl.stages.artifacts import HELD_OUT_ARTIFACTS
+from bfcl.stages.artifacts import ARTIFACTS
 from bfcl.stages.held_out_scan import Hit, Scan
 from bfcl.tables.benchmark import flag_values
 
@@ -81,7 +81,7 @@ def _told(hit: Hit) -> str:
 
 def _object(release: Release, name: str) -> Mapping[str, Json]:
     """A JSON artifact; one that is no object is as good as empty, since nothing in it then fits the manifest."""
-    path = release.run_dir / HELD_OUT_ARTIFACTS[name]
+    path = release.run_dir / ARTIFACTS[name].file
     try:
         value = parse_json(path.read_bytes(), path=str(path), code=CODE).value
     except BfclError:

@@ -15,7 +15,7 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.errors import BfclError, Problem, ReleaseError, raise_all
 from bfcl.located import Document, parse_json
-from bfcl.stages.artifacts import ARTIFACT_FILES, HELD_OUT_ARTIFACTS, MANIFEST_FILE, SCHEMA_VERSION
+from bfcl.stages.artifacts import ARTIFACTS, MANIFEST_FILE, SCHEMA_VERSION, Condition
 from bfcl.tables.benchmark import BenchmarkRow, read_rows
 
 TableName = Literal["raw", "published"]
@@ -48,9 +48,19 @@ _REQUIRED: Final[Mapping[str, type]] = {
     "runtime": dict,
     "schema_version": str,
     "seeds": dict,
+    "semantic_deduplication": dict,
     "stage_counts": dict,
+    "surface_quality_validation": dict,
     "tier": str,
 }
+_SWITCHES: Final[Mapping[Condition, tuple[str, str]]] = {
+    "held_out": ("held_out", "evaluated"),
+    "surface_quality": ("surface_quality_validation", "enabled"),
+    "dedup_balancing": ("semantic_deduplication", "enabled"),
+    "exports": ("exports", "evaluated"),
+}
+"""Where a manifest says whether its run had what not every run has."""
+
 _KINDS: Final[Mapping[type, str]] = {
     dict: "an object",
     list: "a list",
@@ -73,6 +83,14 @@ class PublishedTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedTree:
+    """What the manifest claims of one export: its directory below the run directory, and the hash of that tree."""
+
+    path: str
+    content_hash: Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """A published run directory as its manifest describes it; nothing is verified yet (see `verify`)."""
 
@@ -81,9 +99,13 @@ class Release:
     raw: PublishedTable
     published: PublishedTable
     artifacts: Mapping[str, Digest]
-    """Artifact name to content hash, names of `ARTIFACT_FILES`."""
+    """Artifact name to content hash, names of `ARTIFACTS`."""
     held_out: Mapping[str, Json]
     """The manifest's block of that name; its `evaluated` says whether the pack had a policy."""
+    holding: frozenset[Condition]
+    """Which parts that not every run has this one has."""
+    exports: Mapping[str, ExportedTree]
+    """Format to what the manifest claims of it; formats that were not asked for are absent."""
 
     def path(self, table: TableName) -> Path:
         """Where a table lies."""
@@ -138,13 +160,40 @@ class _Reader:
         if publication.get("verified") is not True:
             self._fault(("publication", "verified"), "is not true")
         held_out = self._object(manifest["held_out"], ("held_out",))
-        evaluated = self._typed(held_out, ("held_out", "evaluated"), bool)
-        artifacts = self._artifacts(self._object(manifest["artifacts"], ("artifacts",)), evaluated is True)
+        holding = frozenset(name for name, place in _SWITCHES.items() if self._switch(manifest, place))
+        artifacts = self._artifacts(self._object(manifest["artifacts"], ("artifacts",)), holding)
+        exports = self._exports(self._object(manifest["exports"], ("exports",)))
         raw, published = (self._table(publication, name, artifacts) for name in TABLE_ARTIFACTS)
         raise_all(ReleaseError, self._problems)
         return Release(
-            run_dir=run_dir, manifest=manifest, raw=raw, published=published, artifacts=artifacts, held_out=held_out
+            run_dir=run_dir,
+            manifest=manifest,
+            raw=raw,
+            published=published,
+            artifacts=artifacts,
+            held_out=held_out,
+            holding=holding,
+            exports=exports,
         )
+
+    def _switch(self, manifest: Mapping[str, Json], place: tuple[str, str]) -> bool:
+        return self._typed(self._object(manifest[place[0]], place[:1]), place, bool) is True
+
+    def _exports(self, block: Mapping[str, Json]) -> Mapping[str, ExportedTree]:
+        formats = self._object(block.get("formats"), ("exports", "formats"))
+        found = {}
+        for name, value in formats.items():
+            place = ("exports", "formats", name)
+            entry = self._object(value, place)
+            if self._typed(entry, (*place, "enabled"), bool) is not True:
+                continue
+            path = self._typed(entry, (*place, "path"), str)
+            if path != f"exports/{name}":
+                self._fault((*place, "path"), f"is {path!r}, expected 'exports/{name}'")
+            found[name] = ExportedTree(
+                path=f"exports/{name}", content_hash=self._digest(entry, (*place, "content_hash"))
+            )
+        return found
 
     def _table(
         self, publication: Mapping[str, Json], name: TableName, artifacts: Mapping[str, Digest]
@@ -156,7 +205,7 @@ class _Reader:
         rows = self._typed(entry, (*place, "rows"), int)
         content_hash = self._digest(entry, (*place, "content_hash"))
         digest = self._digest(entry, (*place, "rows_digest"))
-        wanted = ARTIFACT_FILES[TABLE_ARTIFACTS[name]]
+        wanted = ARTIFACTS[TABLE_ARTIFACTS[name]].file
         if isinstance(file, str) and file != wanted:
             self._fault((*place, "file"), f"is {file!r}, expected {wanted!r}")
         claimed = artifacts.get(TABLE_ARTIFACTS[name])
@@ -166,15 +215,17 @@ class _Reader:
             file=wanted, rows=rows if isinstance(rows, int) else 0, content_hash=content_hash, rows_digest=digest
         )
 
-    def _artifacts(self, entries: Mapping[str, Json], evaluated: bool) -> Mapping[str, Digest]:
-        for name in ARTIFACT_FILES:
-            if name not in entries and (evaluated or name not in HELD_OUT_ARTIFACTS):
+    def _artifacts(self, entries: Mapping[str, Json], holding: frozenset[Condition]) -> Mapping[str, Digest]:
+        for name, artifact in ARTIFACTS.items():
+            lacking = sorted(artifact.needs - holding)
+            if name not in entries and not lacking:
                 self._fault(("artifacts", name), "is missing")
-            if name in entries and name in HELD_OUT_ARTIFACTS and not evaluated:
-                self._fault(("artifacts", name), "speaks of a held-out policy, held_out.evaluated of none")
+            if name in entries and lacking:
+                switch = ".".join(_SWITCHES[lacking[0]])
+                self._fault(("artifacts", name), f"is there, while {switch} is false")
         hashes = {}
         for name, entry in entries.items():
-            if name not in ARTIFACT_FILES:
+            if name not in ARTIFACTS:
                 self._fault(("artifacts", name), "is no artifact this version knows")
                 continue
             place = ("artifacts", name)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from bfcl.errors import Problem, ReleaseError, raise_all
 from bfcl.release.file_digests import FIX, verify_files
 from bfcl.release.held_out import held_out_problems
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
-from bfcl.tables.benchmark import Comparison, compare_selection, encode_row, schema_problem
-from bfcl.tables.parquet import rows_digest
+from bfcl.release.stage_rows import stage_row_problems
+from bfcl.stages.artifacts import ARTIFACTS
+from bfcl.tables.benchmark import encode_row, schema_problem
+from bfcl.tables.comparison import Comparison, compare_selection
+from bfcl.tables.parquet import read_rows, rows_digest
 
 _SHOWN = 20
 
@@ -34,6 +38,7 @@ def verify_release(run_dir: Path) -> Release:
         seen = rows_digest(map(encode_row, release.rows(name)))
         if seen != claimed:
             problems.append(_mismatch(release, name, f"rows digest is {seen}, the manifest says {claimed}"))
+    problems += stage_row_problems(release)
     problems += held_out_problems(release)
     raise_all(ReleaseError, problems)
     return release
@@ -49,12 +54,34 @@ def _comparison_problems(release: Release, seen: Comparison) -> Iterator[Problem
         for task_id in repeated[:_SHOWN]:
             yield _mismatch(release, name, f"holds `{task_id}` more than once")
     for task_id, column in seen.differences:
-        detail = (
-            "is not in the raw table, or not in its order"
-            if column is None
-            else f"differs from its raw row in `{column}`"
-        )
+        detail = "is not in the raw table" if column is None else f"differs from its raw row in `{column}`"
         yield _mismatch(release, "published", f"row `{task_id}` {detail}")
+    if not seen.differences:
+        yield from _order_problems(release, seen)
+
+
+def _order_problems(release: Release, seen: Comparison) -> Iterator[Problem]:
+    """Whether the published rows stand in the order that the manifest names. Rule: generation.md §6.2."""
+    if "dedup_balancing" not in release.holding:
+        if not seen.in_raw_order:
+            yield _mismatch(release, "published", "rows do not stand in the order of the raw table")
+        return
+    table = "balanced_tasks"
+    ranked = sorted(
+        (row["selection_rank"], row["task_id"])
+        for row in read_rows(release.run_dir / ARTIFACTS[table].file, table)
+        if row["selected"]
+    )
+    selected = [task_id for _, task_id in ranked]
+    if selected != seen.published_ids:
+        pairs = zip_longest(selected, seen.published_ids)
+        rank, (one, other) = next((rank, pair) for rank, pair in enumerate(pairs) if pair[0] != pair[1])
+        message = f"row {rank} is {_named(other)}, the selection has {_named(one)} there"
+        yield _mismatch(release, "published", message)
+
+
+def _named(task_id: str | None) -> str:
+    return "absent" if task_id is None else f"`{task_id}`"
 
 
 def _mismatch(release: Release, name: TableName, message: str) -> Problem:

@@ -5,7 +5,8 @@ Reading `STAGES` is reading the pipeline. Dependencies, targets, store keys and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -24,6 +25,8 @@ class Stage:
     """What `doit list` says of it."""
     under_policy: tuple[str, ...] = ()
     """Further artifacts it leaves where the pack has a held-out policy."""
+    switch: str | None = None
+    """The configuration block whose `enabled` it needs; None for a stage of every run."""
 
 
 STAGES: Final = (
@@ -85,9 +88,36 @@ STAGES: Final = (
         summary="run every task twice against the oracle, with its assertions",
     ),
     Stage(
+        name="surface_quality",
+        index=10,
+        reads=("expand", "render", "executable_replay"),
+        writes=("surface_validated_tasks.parquet", "surface_quality_rejections.json"),
+        sharded=False,
+        summary="check the wording of every task that survived",
+        switch="surface_quality_validation",
+    ),
+    Stage(
+        name="dedup_balancing",
+        index=11,
+        reads=("expand", "state_machine", "render", "surface_quality"),
+        writes=("balanced_tasks.parquet", "dedup_balancing_report.json"),
+        sharded=False,
+        summary="drop near-duplicates and select the balanced release",
+        switch="semantic_deduplication_config",
+    ),
+    Stage(
         name="final_output",
         index=12,
-        reads=("expand", "state_machine", "render", "expected_trace", "schema_validation", "executable_replay"),
+        reads=(
+            "expand",
+            "state_machine",
+            "render",
+            "expected_trace",
+            "schema_validation",
+            "executable_replay",
+            "surface_quality",
+            "dedup_balancing",
+        ),
         writes=(),
         sharded=False,
         summary="assemble and verify the rows to publish",
@@ -96,6 +126,23 @@ STAGES: Final = (
 )
 
 SHARDED: Final = tuple(stage for stage in STAGES if stage.sharded)
+
+
+SWITCHES: Final = tuple(stage.switch for stage in STAGES if stage.switch is not None)
+"""The configuration blocks that switch a stage on."""
+
+
+def enabled_stages(switched_on: Collection[str]) -> tuple[Stage, ...]:
+    """The stages of a run whose configuration enables these blocks, in order, reading only each other.
+
+    A bypassed stage is no stage of the run: it has no task, no artifact and nobody reads it. Rule: generation.md §3.
+    """
+    names = {stage.name for stage in STAGES if stage.switch is None or stage.switch in switched_on}
+    return tuple(
+        replace(stage, reads=tuple(name for name in stage.reads if name in names))
+        for stage in STAGES
+        if stage.name in names
+    )
 
 
 def stage_named(name: str) -> Stage:

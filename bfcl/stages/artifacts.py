@@ -5,11 +5,11 @@ Nothing heavy is imported here: a build with nothing to do reads these names and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from bfcl.stages import STAGES
+from bfcl.stages import STAGES, Stage
 
 MANIFEST_FILE: Final = "run_manifest.json"
 RAW_FILE: Final = "benchmark_raw.parquet"
@@ -34,34 +34,67 @@ NORMALISED: Final = (
 NORMALISED_UNDER_POLICY: Final = ("held_out_normalized.json",)
 """What it leaves besides where the pack has a held-out policy."""
 
-UNDER_POLICY: Final = (*NORMALISED_UNDER_POLICY, *(name for stage in STAGES for name in stage.under_policy))
-"""Every file of `stage_cache/` that only a run with a held-out policy has."""
+Condition: TypeAlias = Literal["held_out", "surface_quality", "dedup_balancing", "exports"]
+"""What not every run has: a held-out policy, one of the two stages that may be bypassed, exports."""
 
-STAGE_ARTIFACTS: Final[Mapping[str, str]] = {
-    "tools_internal": "stage_cache/tools_normalized_internal.json",
-    "tools_model_facing": "stage_cache/tools_normalized.json",
-    "oracle_validation_report": f"stage_cache/{REPORT_FILE}",
-    "pack_manifest": "stage_cache/pack_manifest.json",
-    "fixtures_normalized": "stage_cache/fixtures_normalized.json",
-    "task_templates_normalized": "stage_cache/task_templates_normalized.yaml",
-    **{PurePosixPath(name).stem: f"stage_cache/{name}" for stage in STAGES for name in stage.writes},
+EXPORTS_DIR: Final = "exports"
+EXPORT_REPORT: Final = "export_validation_report.json"
+REPORT_OF_EXPORTS: Final = f"{EXPORTS_DIR}/{EXPORT_REPORT}"
+
+
+class Artifact(NamedTuple):
+    """A file of the run tree that the manifest hashes. `needs` holds in every run that has the file."""
+
+    file: str
+    needs: frozenset[Condition]
+
+
+def _left_by(stage: Stage) -> Iterator[tuple[str, Artifact]]:
+    bypassed: frozenset[Condition] = frozenset({_CONDITIONS[stage.name]} if stage.switch is not None else ())
+    for name in stage.writes:
+        yield PurePosixPath(name).stem, Artifact(f"stage_cache/{name}", bypassed)
+    for name in stage.under_policy:
+        yield PurePosixPath(name).stem, Artifact(f"stage_cache/{name}", bypassed | {"held_out"})
+
+
+_CONDITIONS: Final[Mapping[str, Condition]] = {
+    "surface_quality": "surface_quality",
+    "dedup_balancing": "dedup_balancing",
 }
-"""Name in the manifest's `artifacts` to file in the run tree, for what the stages leave in every run."""
 
-HELD_OUT_ARTIFACTS: Final[Mapping[str, str]] = {
-    PurePosixPath(name).stem: f"stage_cache/{name}" for name in UNDER_POLICY
+STAGE_ARTIFACTS: Final[Mapping[str, Artifact]] = {
+    name: Artifact(f"stage_cache/{file}", frozenset())
+    for name, file in {
+        "tools_internal": "tools_normalized_internal.json",
+        "tools_model_facing": "tools_normalized.json",
+        "oracle_validation_report": REPORT_FILE,
+        "pack_manifest": "pack_manifest.json",
+        "fixtures_normalized": "fixtures_normalized.json",
+        "task_templates_normalized": "task_templates_normalized.yaml",
+    }.items()
+} | {
+    **{
+        PurePosixPath(name).stem: Artifact(f"stage_cache/{name}", frozenset({"held_out"}))
+        for name in NORMALISED_UNDER_POLICY
+    },
+    **dict(pair for stage in STAGES for pair in _left_by(stage)),
 }
-"""The same for what they leave besides under a held-out policy."""
+"""Name in the manifest's `artifacts` to what the stages leave under it."""
 
-ARTIFACT_FILES: Final[Mapping[str, str]] = {
+ARTIFACTS: Final[Mapping[str, Artifact]] = {
     **STAGE_ARTIFACTS,
-    **HELD_OUT_ARTIFACTS,
-    "benchmark_raw_parquet": RAW_FILE,
-    "benchmark_parquet": PUBLISHED_FILE,
+    "export_validation_report": Artifact(REPORT_OF_EXPORTS, frozenset({"exports"})),
+    "benchmark_raw_parquet": Artifact(RAW_FILE, frozenset()),
+    "benchmark_parquet": Artifact(PUBLISHED_FILE, frozenset()),
 }
-"""All of these with the two published tables: every name a manifest may carry."""
+"""All of these with what is published: every name a manifest may carry."""
+
+CONDITIONAL_FILES: Final = tuple(
+    PurePosixPath(artifact.file).name for artifact in STAGE_ARTIFACTS.values() if artifact.needs
+)
+"""Every file of `stage_cache/` that not every run has."""
 
 
-def stage_artifacts(under_policy: bool) -> Mapping[str, str]:
-    """What the stages of a run leave, with or without a held-out policy."""
-    return {**STAGE_ARTIFACTS, **HELD_OUT_ARTIFACTS} if under_policy else STAGE_ARTIFACTS
+def stage_artifacts(holding: Collection[Condition]) -> dict[str, str]:
+    """What the stages of a run leave, name to file in the run tree, where exactly these conditions hold."""
+    return {name: artifact.file for name, artifact in STAGE_ARTIFACTS.items() if artifact.needs <= set(holding)}

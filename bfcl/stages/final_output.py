@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.config.model import RunConfig
@@ -23,8 +23,8 @@ from bfcl.stages.arguments import required_parameters
 from bfcl.tables.benchmark import BenchmarkRow, ExpectedCall, Message, WireCall
 from bfcl.tables.decisions import Decision
 
-SURFACE_GATE: Final = "deterministic_guards"
-ORDERING: Final = "raw_order"
+SurfaceGate: TypeAlias = Literal["deterministic_guards", "surface_quality"]
+Ordering: TypeAlias = Literal["raw_order", "selection_rank"]
 
 _SHOWN_REASONS = 5
 
@@ -44,12 +44,14 @@ class RowContext:
     tools: Mapping[str, Json]
     """Name to model-facing form."""
     argument_orders: Mapping[TemplateId, ArgumentOrder]
+    unmet_targets: bool = False
+    """Balancing missed a target, and the run publishes all the same."""
     _texts: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def gold_eligible(self) -> bool:
         """Whether rows may call themselves Gold."""
-        return not gold_ineligibility_reasons(self.tier, self.lineage_policy)
+        return not gold_ineligibility_reasons(self.tier, self.lineage_policy, self.unmet_targets)
 
     def tool_texts(self, present: tuple[str, ...], required: tuple[str, ...]) -> tuple[str, str]:
         """Canonical JSON of the present tools in that order, and of the sorted required names."""
@@ -61,7 +63,9 @@ class RowContext:
         return texts
 
 
-def row_context(config: RunConfig, pack: Pack, tier: Tier, system_prompt: str) -> RowContext:
+def row_context(
+    config: RunConfig, pack: Pack, tier: Tier, system_prompt: str, *, unmet_targets: bool = False
+) -> RowContext:
     """Gather it once a run. `system_prompt` is the text whose id the surfaces carry."""
     catalog = {tool.name: tool for tool in pack.tools}
     return RowContext(
@@ -71,6 +75,7 @@ def row_context(config: RunConfig, pack: Pack, tier: Tier, system_prompt: str) -
         system_prompt=system_prompt,
         tools={name: tool.model_facing() for name, tool in catalog.items()},
         argument_orders={template.template_id: argument_order(template, catalog) for template in pack.templates},
+        unmet_targets=unmet_targets,
     )
 
 
@@ -88,8 +93,39 @@ def argument_order(template: Template, catalog: Mapping[str, Tool]) -> ArgumentO
     return tuple(orders)
 
 
+class Gates(NamedTuple):
+    """What the stages that may be bypassed let through; None for one that the run does not have."""
+
+    kept: frozenset[TaskId] | None = None
+    """Survivors of `surface_quality`."""
+    ranked: tuple[TaskId, ...] | None = None
+    """What `dedup_balancing` selected, by rank."""
+
+    @property
+    def surface_gate(self) -> SurfaceGate:
+        """The one gate that judges wording. Rule: generation.md §6.2."""
+        return "deterministic_guards" if self.kept is None else "surface_quality"
+
+    @property
+    def ordering(self) -> Ordering:
+        """What the order of the published table follows."""
+        return "raw_order" if self.ranked is None else "selection_rank"
+
+    def passes(self, decision: Decision) -> bool:
+        """Whether the surface gate lets a replay-valid task through."""
+        return not decision.guards if self.kept is None else decision.task_id in self.kept
+
+    def passed(self, decisions: Iterable[Decision]) -> tuple[TaskId, ...]:
+        """The replay-valid tasks that the surface gate lets through, in task order."""
+        return tuple(decision.task_id for decision in decisions if decision.replay_valid and self.passes(decision))
+
+    def count(self, decisions: Iterable[Decision]) -> int:
+        """How many rows would be published."""
+        return len(self.passed(decisions) if self.ranked is None else self.ranked)
+
+
 class PublicationPlan(NamedTuple):
-    """Ids of both tables in row order. `published` is a subsequence of `raw`."""
+    """Ids of both tables in row order. `published` names rows of `raw`, in their order or in that of the selection."""
 
     raw: tuple[TaskId, ...]
     published: tuple[TaskId, ...]
@@ -118,13 +154,15 @@ class Tally(NamedTuple):
     published_with_distractor: int
 
 
-def gold_ineligibility_reasons(tier: Tier, lineage_policy: str) -> tuple[str, ...]:
+def gold_ineligibility_reasons(tier: Tier, lineage_policy: str, unmet_targets: bool = False) -> tuple[str, ...]:
     """Why nothing of a run may be called Gold, in fixed order; empty for a Gold release."""
     reasons = []
     if tier != "gold":
         reasons.append("pack_tier_not_gold")
     if lineage_policy == "smoke_no_publication":
         reasons.append("smoke_no_publication")
+    if unmet_targets:
+        reasons.append("stage_eleven_unmet_targets")
     return tuple(reasons)
 
 
@@ -150,10 +188,11 @@ def disagreements(tables: Mapping[str, Iterable[str]]) -> list[Problem]:
     return []
 
 
-def publication_plan(decisions: Sequence[Decision]) -> PublicationPlan:
-    """Raw is every replay-valid task, published those whose wording broke no guard, both in task order.
+def publication_plan(decisions: Sequence[Decision], gates: Gates) -> PublicationPlan:
+    """Raw is every replay-valid task in task order, published those that passed the surface gate and the selection.
 
-    Raises: StageError `no_replay_validated_rows` or `no_published_rows`, with the counts and the largest reasons.
+    Raises: StageError `no_replay_validated_rows` or `no_published_rows`, with the counts and the largest reasons;
+    ValueError where the selection holds what no gate let through, which is never a person's mistake.
     Rule: generation.md §6.2.
     """
     raw = tuple(decision.task_id for decision in decisions if decision.replay_valid)
@@ -168,22 +207,42 @@ def publication_plan(decisions: Sequence[Decision]) -> PublicationPlan:
                 "then stage_cache/rendered_conversations.parquet",
             )
         )
-    published = tuple(decision.task_id for decision in decisions if decision.replay_valid and not decision.guards)
+    passed = gates.passed(decisions)
+    published = passed if gates.ranked is None else gates.ranked
+    if not set(published) <= set(passed) or len(set(published)) != len(published):
+        raise ValueError("the selection holds tasks that did not pass the surface gate, or one twice")
     if not published:
-        guards = Counter(guard for decision in decisions if decision.replay_valid for guard in decision.guards)
-        raise StageError(
-            Problem(
-                code="no_published_rows",
-                subject="rendered_conversations",
-                message=f"0 of {len(raw)} replay-valid rows passed the surface gate {SURFACE_GATE}{_largest(guards)}",
-                fix="read stage_cache/rendered_conversations.parquet (guard_violations) and reword those templates",
-            )
-        )
+        raise StageError(_nothing_published(decisions, gates, len(raw), len(passed)))
     return PublicationPlan(raw, published)
 
 
-def tally(decisions: Iterable[Decision]) -> Tally:
-    """Count decisions for the manifest, in one pass."""
+def _nothing_published(decisions: Sequence[Decision], gates: Gates, raw: int, passed: int) -> Problem:
+    if passed:
+        return Problem(
+            code="no_published_rows",
+            subject="balanced_tasks",
+            message=f"0 of {passed} rows that passed the surface gate were selected",
+            fix="read stage_cache/dedup_balancing_report.json and relax the bound it names",
+        )
+    if gates.kept is not None:
+        return Problem(
+            code="no_published_rows",
+            subject="surface_validated_tasks",
+            message=f"0 of {raw} replay-valid rows passed the surface gate {gates.surface_gate}",
+            fix="read stage_cache/surface_quality_rejections.json and reword those templates",
+        )
+    guards = Counter(guard for decision in decisions if decision.replay_valid for guard in decision.guards)
+    return Problem(
+        code="no_published_rows",
+        subject="rendered_conversations",
+        message=f"0 of {raw} replay-valid rows passed the surface gate {gates.surface_gate}{_largest(guards)}",
+        fix="read stage_cache/rendered_conversations.parquet (guard_violations) and reword those templates",
+    )
+
+
+def tally(decisions: Iterable[Decision], published: Collection[TaskId]) -> Tally:
+    """Count decisions for the manifest, in one pass; `published` are the ids of the published rows."""
+    wanted = frozenset(published)
     counts: Counter[str] = Counter()
     rejections: Counter[str] = Counter()
     guards: Counter[str] = Counter()
@@ -204,7 +263,7 @@ def tally(decisions: Iterable[Decision]) -> Tally:
             trace_drops[decision.trace_drop_reason] += 1
         if decision.replay_reason is not None:
             replay_drops[decision.replay_reason] += 1
-        if decision.replay_valid and not decision.guards:
+        if decision.task_id in wanted:
             counts["published"] += 1
             counts["published_with_distractor"] += decision.has_distractor
             policies[decision.turn_policy] += 1

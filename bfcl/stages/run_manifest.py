@@ -1,6 +1,6 @@
 """What `run_manifest.json` says: the whole document from one record of inputs. Rule: generation.md §6.3.
 
-Features that no stage of this version provides appear in their documented off form, so that a reader finds every key.
+What a run does not have appears in its documented off form, so that a reader finds every key.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from datetime import datetime
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.config.model import RunConfig
+from bfcl.config.model import RunConfig, SemanticDeduplication
 from bfcl.digest import Digest
 from bfcl.pack.fingerprint import CONTRACT as FINGERPRINT_CONTRACT
 from bfcl.pack.held_out import CONTRACT_VERSION as HELD_OUT_VERSION
 from bfcl.pack.held_out import reserved_refs
 from bfcl.pack.model import HeldOut, Pack
 from bfcl.records.ids import Tier
-from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, stage_artifacts
+from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, Condition, stage_artifacts
 from bfcl.stages.bias import bias_applicability
-from bfcl.stages.final_output import ORDERING, SURFACE_GATE, Tally, gold_ineligibility_reasons
+from bfcl.stages.final_output import Ordering, SurfaceGate, Tally, gold_ineligibility_reasons
 from bfcl.tables.benchmark import BenchmarkInfo
 
 PUBLICATION_VERSION: Final = "1.0"
-EXPORTS_VERSION: Final = "1.0"
 
 SEED_DERIVATION: Final = (
     "first 8 bytes, big-endian unsigned, of sha256 of the canonical JSON of {pack_id, pack_version, template_id, "
@@ -32,7 +31,6 @@ SEED_DERIVATION: Final = (
 )
 
 _ROLES = ("profile", "paraphrase", "surface_judge")
-_EXPORTS = ("bfcl_json", "nemo_evaluator_bundle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +71,18 @@ class ManifestInputs:
     published: BenchmarkInfo
     artifacts: Mapping[str, Digest]
     """Exactly the names of `stage_artifacts`."""
+    holding: frozenset[Condition] = frozenset()
+    """Which parts that not every run has this one has."""
+    surface_gate: SurfaceGate = "deterministic_guards"
+    ordering: Ordering = "raw_order"
+    surface_quality: Mapping[str, Json] | None = None
+    """`surface_quality_rejections.json`; None exactly where the stage was bypassed."""
+    balancing: Mapping[str, Json] | None = None
+    """`dedup_balancing_report.json`; None exactly where the stage was bypassed."""
+    exports: Mapping[str, Json]
+    """The block of that name, as `exports.report.exports_block` gives it."""
+    export_report: Digest | None = None
+    """Of `export_validation_report.json`; None exactly where nothing was exported."""
     held_out_scan: Mapping[str, Json] | None = None
     """`held_out_scan.json`; None exactly where the pack has no held-out policy."""
     build: Mapping[str, Json]
@@ -92,7 +102,8 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
     """
     _check(inputs)
     config, tier = inputs.config, inputs.tier
-    reasons = gold_ineligibility_reasons(tier, config.lineage.policy)
+    unmet = inputs.balancing is not None and bool(inputs.balancing["unmet_targets"])
+    reasons = gold_ineligibility_reasons(tier, config.lineage.policy, unmet)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": inputs.run_id,
@@ -116,27 +127,20 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
         "models": {role: _role_off() for role in _ROLES},
         "surface_quality_validation": {
             "contract_version": config.surface_quality_validation.contract_version,
-            "enabled": False,
-            "drop_authority": False,
-            "report": None,
+            "enabled": inputs.surface_quality is not None,
+            "drop_authority": config.surface_quality_validation.drop_authority,
+            "report": inputs.surface_quality,
         },
-        "semantic_deduplication": {
-            "contract_version": config.semantic_deduplication_config.contract_version,
-            "enabled": False,
-            "model_identifier": None,
-            "settings_hash": None,
-            "embedding_signature": None,
-            "report": None,
-        },
+        "semantic_deduplication": _deduplication(config.semantic_deduplication_config, inputs.balancing),
         "seeds": {"global": config.seed, "derivation": SEED_DERIVATION},
         "held_out": _held_out(inputs.pack.held_out, inputs.held_out_scan),
         "publication": _publication(inputs),
-        "exports": _exports_off(inputs.published),
+        "exports": inputs.exports,
         "bias_targets": asdict(config.task_generation),
         "bias_applicability": bias_applicability(
             inputs.tally.published_policies, inputs.tally.published_with_distractor, _reserved(inputs.pack.held_out)
         ),
-        "stage_counts": _stage_counts(inputs.tally),
+        "stage_counts": _stage_counts(inputs),
         "surface_guard_rejections": {"by_template": inputs.tally.guard_rejections},
         "paraphrase_rejections": {
             "requested_candidates": 0,
@@ -155,7 +159,7 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
 
 
 def _check(inputs: ManifestInputs) -> None:
-    wanted = stage_artifacts(inputs.pack.held_out is not None).keys()
+    wanted = stage_artifacts(inputs.holding).keys()
     if inputs.artifacts.keys() != wanted:
         odd = sorted(inputs.artifacts.keys() ^ wanted)
         raise ValueError(f"artifacts differ from what the stages leave: {', '.join(odd)}")
@@ -240,29 +244,32 @@ def _publication(inputs: ManifestInputs) -> Json:
             "rows": published.rows,
             "content_hash": published.content_hash,
             "rows_digest": published.rows_digest,
-            "surface_gate": SURFACE_GATE,
-            "dedup_balancing_applied": False,
+            "surface_gate": inputs.surface_gate,
+            "dedup_balancing_applied": inputs.balancing is not None,
             "held_out_evaluated": inputs.pack.held_out is not None,
-            "ordering": ORDERING,
+            "ordering": inputs.ordering,
         },
         "restated_fields": [],
         "verified": True,
     }
 
 
-def _exports_off(published: BenchmarkInfo) -> Json:
+def _deduplication(settings: SemanticDeduplication, report: Mapping[str, Json] | None) -> Json:
+    lineage = report["lineage"] if report is not None else None
+    if lineage is not None and not isinstance(lineage, Mapping):
+        raise ValueError("a balancing report without its lineage")
     return {
-        "schema_version": EXPORTS_VERSION,
-        "evaluated": False,
-        "status": None,
-        "benchmark_rows": published.rows,
-        "benchmark_content_hash": published.content_hash,
-        "validation_report": None,
-        "formats": {name: {"enabled": False} for name in _EXPORTS},
+        "contract_version": settings.contract_version,
+        "enabled": report is not None,
+        "model_identifier": settings.model_identifier if report is not None else None,
+        "settings_hash": lineage["settings_hash"] if lineage is not None else None,
+        "embedding_signature": lineage["embedding_signature"] if lineage is not None else None,
+        "report": report,
     }
 
 
-def _stage_counts(tally: Tally) -> Json:
+def _stage_counts(inputs: ManifestInputs) -> Json:
+    tally = inputs.tally
     return {
         "expanded": tally.expanded,
         "canonical_expanded": tally.canonical_expanded,
@@ -274,8 +281,41 @@ def _stage_counts(tally: Tally) -> Json:
         "trace_dropped": sum(tally.trace_drops.values()),
         "schema_passed": tally.schema_passed,
         "replay_passed": tally.replay_passed,
+        **_quality_counts(inputs.surface_quality),
+        **_balancing_counts(inputs.balancing),
         "published": tally.published,
     }
+
+
+def _quality_counts(report: Mapping[str, Json] | None) -> dict[str, Json]:
+    if report is None:
+        return {}
+    errors = report["judge_error_counts"]
+    return {
+        "surface_quality_evaluated": report["evaluated"],
+        "surface_quality_kept": report["kept"],
+        "surface_quality_dropped_python": report["dropped_by_python"],
+        "surface_quality_dropped_judge": report["dropped_by_surface_judge"],
+        "surface_quality_judge_errors": _total(errors),
+    }
+
+
+def _balancing_counts(report: Mapping[str, Json] | None) -> dict[str, Json]:
+    if report is None:
+        return {}
+    counts = report["counts"]
+    assert isinstance(counts, Mapping)
+    return {
+        "dedup_balancing_input": counts["stage_ten_survivors"],
+        "dedup_balancing_selected": counts["selected"],
+        "dedup_balancing_dropped": counts["dropped"],
+        "semantic_duplicates": counts["final_duplicates"],
+    }
+
+
+def _total(counts: Json) -> int:
+    assert isinstance(counts, Mapping)
+    return sum(count for count in counts.values() if isinstance(count, int))
 
 
 def _artifacts(inputs: ManifestInputs) -> Json:
@@ -284,4 +324,6 @@ def _artifacts(inputs: ManifestInputs) -> Json:
         "benchmark_raw_parquet": inputs.raw.content_hash,
         "benchmark_parquet": inputs.published.content_hash,
     }
+    if inputs.export_report is not None:
+        hashes["export_validation_report"] = inputs.export_report
     return {name: {"content_hash": content_hash} for name, content_hash in hashes.items()}

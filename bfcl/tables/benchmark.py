@@ -7,14 +7,14 @@ of one canonical JSON line a row: it outlives pyarrow versions.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, cast
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import Digest, sha256_file
 from bfcl.errors import Problem, ReleaseError
-from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile
+from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ROW_GROUP_ROWS = 1024
 
 _READ_ROWS = 1024
-_REPORTED_DIFFERENCES = 20
 
 
 class WireFunction(TypedDict):
@@ -95,8 +94,10 @@ class BenchmarkRow(TypedDict):
     metadata: str
 
 
-_BEFORE_TOOLS = sorted(name for name in BenchmarkRow.__annotations__ if name < "tools")
-_AFTER_TOOLS = sorted(name for name in BenchmarkRow.__annotations__ if name > "tools")
+_AFTER_TOOLS: Final = b',"tools_present":'
+"""Follows the tools in a row's line. Within a text the quotes would be escaped, so this stands there once."""
+_AFTER_PRESENT: Final = b',"turn_policy":'
+_CALLS: Final = "expected_tool_calls"
 
 
 class BenchmarkInfo(NamedTuple):
@@ -105,21 +106,6 @@ class BenchmarkInfo(NamedTuple):
     rows: int
     content_hash: Digest
     rows_digest: Digest
-
-
-class Difference(NamedTuple):
-    """A published row that is not its raw row; `column` is None where the raw table holds no such row there."""
-
-    task_id: str
-    column: str | None
-
-
-class Comparison(NamedTuple):
-    """Ids of both tables in file order, and the first published rows that differ from their raw row."""
-
-    raw_ids: list[str]
-    published_ids: list[str]
-    differences: list[Difference]
 
 
 def benchmark_schema() -> pa.Schema:
@@ -179,15 +165,24 @@ def benchmark_schema() -> pa.Schema:
 
 def encode_row(row: BenchmarkRow) -> bytes:
     """The row as one canonical JSON line, without line feed: what `rows_digest` hashes."""
+    return with_tools(encode_bare_row(row), lambda _: row["tools"])
+
+
+def encode_bare_row(row: BenchmarkRow) -> bytes:
+    """The row's line without its tools: they are much of its text, and a run knows few lists of them."""
     values = cast("dict[str, Json]", row)
-    head = canonical_json({name: values[name] for name in _BEFORE_TOOLS})
-    tail = canonical_json({name: values[name] for name in _AFTER_TOOLS})
-    return b"%s,%s,%s" % (head[:-1], _tools_member(row["tools"]), tail[1:])
+    return canonical_json({name: value for name, value in values.items() if name != "tools"})
+
+
+def with_tools(line: bytes, tools_of: Callable[[bytes], str]) -> bytes:
+    """The whole line of an `encode_bare_row` line. `tools_of` gives the tools' text for the JSON of `tools_present`."""
+    head, _, tail = line.partition(_AFTER_TOOLS)
+    present = tail[: tail.index(_AFTER_PRESENT)]
+    return b"%s,%s%s%s" % (head, _tools_member(tools_of(present)), _AFTER_TOOLS, tail)
 
 
 @functools.lru_cache(maxsize=256)
 def _tools_member(tools: str) -> bytes:
-    # Most of a row's text is its tools, and a run knows few lists of them: escaping them anew is a third of the work.
     return canonical_json({"tools": tools})[1:-1]
 
 
@@ -201,16 +196,19 @@ class BenchmarkWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._schema = benchmark_schema()
+        self._read_schema = _with_pairs(self._schema)
         self._file = RowGroupFile(path, self._schema)
-        self._pending: list[BenchmarkRow] = []
-        self._lines: list[bytes] = []
+        self._pending: list[bytes] = []
         self._pending_bytes = 0
 
-    def write(self, rows: Sequence[BenchmarkRow], lines: Sequence[bytes] | None = None) -> None:
-        """Append rows. `lines` are their `encode_row` forms where the caller has them already."""
-        for row, line in zip(rows, map(encode_row, rows) if lines is None else lines, strict=True):
-            self._pending.append(row)
-            self._lines.append(line)
+    def write(self, rows: Iterable[BenchmarkRow]) -> None:
+        """Append rows."""
+        self.write_lines(map(encode_row, rows))
+
+    def write_lines(self, lines: Iterable[bytes]) -> None:
+        """Append rows in their `encode_row` form."""
+        for line in lines:
+            self._pending.append(line)
             self._pending_bytes += len(line)
             if len(self._pending) == ROW_GROUP_ROWS or self._pending_bytes >= ROW_GROUP_BYTES:
                 self._flush()
@@ -222,16 +220,16 @@ class BenchmarkWriter:
         return BenchmarkInfo(self._file.rows, sha256_file(self._path), rows_digest)
 
     def _flush(self) -> None:
-        import pyarrow as pa
-
         if not self._pending:
             return
-        pending = cast("list[dict[str, Any]]", self._pending)
-        columns = [pa.array([row[field.name] for row in pending], type=field.type) for field in self._schema]
-        group = pa.Table.from_arrays(columns, schema=self._schema)
-        self._file.append(group, b"\n".join(self._lines) + b"\n")
+        data = b"\n".join(self._pending) + b"\n"
+        table = read_lines(data, self._read_schema)
+        place = self._schema.get_field_index(_CALLS)
+        field = self._schema.field(place)
+        # Read as one block, a group is one chunk.
+        mapped = _with_maps(table.column(place).chunk(0), field.type)
+        self._file.append(table.set_column(place, field, mapped), data)
         self._pending.clear()
-        self._lines.clear()
         self._pending_bytes = 0
 
     def __enter__(self) -> BenchmarkWriter:
@@ -240,6 +238,41 @@ class BenchmarkWriter:
     def __exit__(self, *_: object) -> None:
         if self._file.abandon():
             self._path.unlink(missing_ok=True)
+
+
+def _with_pairs(schema: pa.Schema) -> pa.Schema:
+    """The schema as lines are read: JSON knows no maps, their entries are lists of a name and a value."""
+    import pyarrow as pa
+
+    place = schema.get_field_index(_CALLS)
+    call = schema.field(place).type.value_type
+    pairs = pa.list_(pa.list_(pa.string()))
+    read = pa.struct([field.with_type(pairs) if pa.types.is_map(field.type) else field for field in call])
+    return schema.set(place, schema.field(place).with_type(pa.list_(read)))
+
+
+def _with_maps(expected: pa.ListArray, wanted: pa.ListType) -> pa.ListArray:
+    """`expected_tool_calls` as read from lines, its lists of pairs made maps. Raises ArrowInvalid on another shape."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    calls = expected.values
+    given = calls.field("arguments")
+    pairs = given.values
+    lengths = {length.as_py() for length in pc.unique(pc.list_value_length(pairs))}
+    if expected.null_count or calls.null_count or given.null_count or not lengths <= {2}:
+        raise pa.ArrowInvalid("expected calls hold arguments that are no pairs of a name and a value")
+    maps = pa.MapArray.from_arrays(given.offsets, _each(pairs, 0), _each(pairs, 1))
+    columns = [maps if pa.types.is_map(field.type) else calls.field(field.name) for field in wanted.value_type]
+    made = pa.StructArray.from_arrays(columns, fields=list(wanted.value_type))
+    return pa.ListArray.from_arrays(expected.offsets, made, type=wanted)
+
+
+def _each(lists: pa.ListArray, place: int) -> pa.StringArray:
+    """The texts at one place of lists that all have it; a slice, since a number for an argument would load pandas."""
+    import pyarrow.compute as pc
+
+    return pc.list_slice(lists, place, place + 1).flatten()
 
 
 def schema_problem(path: Path) -> Problem | None:
@@ -269,7 +302,7 @@ def schema_problem(path: Path) -> Problem | None:
 def read_rows(path: Path) -> Iterator[BenchmarkRow]:
     """Rows in file order, decoded batch by batch. Raises ReleaseError `release_payload_unreadable` on damaged pages."""
     names = benchmark_schema().names
-    for batch in _batches(path):
+    for batch in batches(path):
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield cast("BenchmarkRow", dict(zip(names, values, strict=True)))
 
@@ -281,7 +314,7 @@ def column_values(path: Path, name: str) -> set[str]:
     """
     if str(benchmark_schema().field(name).type) != "string":
         raise KeyError(name)
-    return {value or "" for batch in _batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
+    return {value or "" for batch in batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
 
 
 def flag_values(path: Path, name: str) -> set[bool | None]:
@@ -291,76 +324,11 @@ def flag_values(path: Path, name: str) -> set[bool | None]:
     """
     if str(benchmark_schema().field(name).type) != "bool":
         raise KeyError(name)
-    return {value for batch in _batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
+    return {value for batch in batches(path, [name]) for value in batch.column(name).unique().to_pylist()}
 
 
-def compare_selection(raw: Path, published: Path) -> Comparison:
-    """Compare every published row with the raw row of its id, all columns, at most a few batches in memory.
-
-    Published rows are expected in raw order. At most 20 differences are reported.
-    Raises: ReleaseError `release_payload_unreadable` on damaged pages.
-    """
-    published_ids = [task_id for batch in _batches(published, ["task_id"]) for task_id in batch.column(0).to_pylist()]
-    wanted = set(published_ids)
-    cursor = _Cursor(_batches(published))
-    raw_ids: list[str] = []
-    differences: list[Difference] = []
-    for batch in _batches(raw):
-        ids = batch.column("task_id").to_pylist()
-        raw_ids += ids
-        kept = [index for index, task_id in enumerate(ids) if task_id in wanted]
-        if kept:
-            selected = batch if len(kept) == len(ids) else batch.take(kept)
-            differences += _differences(selected, cursor.take(len(kept)))
-    rest = cursor.take(_REPORTED_DIFFERENCES)
-    differences += [Difference(task_id, None) for task_id in rest.column("task_id").to_pylist()]
-    return Comparison(raw_ids, published_ids, differences[:_REPORTED_DIFFERENCES])
-
-
-class _Cursor:
-    """Takes the next n rows of a stream of batches as one table; fewer at the end."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self._batches = iter(batches)
-        self._left: list[pa.RecordBatch] = []
-
-    def take(self, count: int) -> pa.Table:
-        import pyarrow as pa
-
-        have = sum(batch.num_rows for batch in self._left)
-        while have < count:
-            batch = next(self._batches, None)
-            if batch is None:
-                break
-            self._left.append(batch)
-            have += batch.num_rows
-        table = pa.Table.from_batches(self._left, schema=benchmark_schema())
-        self._left = table.slice(count).to_batches()
-        return table.slice(0, count)
-
-
-def _differences(raw: pa.RecordBatch, published: pa.Table) -> list[Difference]:
-    import pyarrow as pa
-
-    expected = pa.Table.from_batches([raw])
-    if expected.equals(published):
-        return []
-    found: list[Difference] = []
-    for index in range(published.num_rows):
-        one, other = expected.slice(index, 1), published.slice(index, 1)
-        if not one.equals(other):
-            task_id = other.column("task_id")[0].as_py()
-            if one.column("task_id")[0].as_py() != task_id:
-                found.append(Difference(task_id, None))
-            else:
-                names = (name for name in other.column_names if not one.column(name).equals(other.column(name)))
-                found.append(Difference(task_id, next(names)))
-        if len(found) == _REPORTED_DIFFERENCES:
-            break
-    return found
-
-
-def _batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """A table's record batches in file order. Raises ReleaseError `release_payload_unreadable` on damaged pages."""
     import pyarrow as pa
     import pyarrow.parquet
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from bfcl.canonical import canonical_json, canonical_text
+from bfcl.records.balance import BalancedTask
 from bfcl.records.plan import Plan
-from bfcl.records.surface import Surface, Turn, Violation
+from bfcl.records.quality import SurfaceCheck, SurfaceQuality
+from bfcl.records.surface import VIOLATION_KEYS, Surface, Turn, Violation
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaFailure, SchemaVerdict, ToolResult
@@ -187,10 +189,10 @@ def surface_from_row(row: Row) -> Surface:
 
 
 def _violation(value: Row) -> Violation:
-    for key in ("slot", "tool", "phrase"):
+    for key in VIOLATION_KEYS:
         if key in value:
             return Violation(guard=value["guard"], key=key, value=value[key])
-    raise KeyError("slot, tool or phrase")
+    raise KeyError(", ".join(VIOLATION_KEYS))
 
 
 def trace_row(trace: Trace) -> Row:
@@ -274,9 +276,120 @@ def replay_from_row(row: Row) -> ReplayVerdict:
     )
 
 
+def quality_row(quality: SurfaceQuality) -> Row:
+    """A row of `surface_validated_tasks`."""
+    return {
+        "task_id": quality.task_id,
+        "base_task_id": quality.base_task_id,
+        "template_id": quality.template_id,
+        "variant_index": quality.variant_index,
+        "surface_source": quality.surface_source,
+        "turn_policy": quality.turn_policy,
+        "contract_version": quality.contract_version,
+        "accepted": quality.accepted,
+        "decision": quality.decision,
+        "drop_source": quality.drop_source,
+        "drop_reasons": quality.drop_reasons,
+        "advisory_failures": quality.advisory_failures,
+        "judge_error": quality.judge_error,
+        **{f"{check.check}_status": check.status for check in quality.checks},
+        "checks": canonical_text([check.to_json() for check in quality.checks]),
+    }
+
+
+def quality_from_row(row: Row) -> SurfaceQuality:
+    """Inverse of `quality_row`."""
+    return SurfaceQuality(
+        task_id=row["task_id"],
+        base_task_id=row["base_task_id"],
+        template_id=row["template_id"],
+        variant_index=row["variant_index"],
+        surface_source=row["surface_source"],
+        turn_policy=row["turn_policy"],
+        contract_version=row["contract_version"],
+        drop_source=row["drop_source"],
+        drop_reasons=tuple(row["drop_reasons"]),
+        advisory_failures=tuple(row["advisory_failures"]),
+        judge_error=row["judge_error"],
+        checks=tuple(SurfaceCheck(**check) for check in json.loads(row["checks"])),
+    )
+
+
+def balanced_row(task: BalancedTask) -> Row:
+    """A row of `balanced_tasks`."""
+    return {
+        "task_id": task.task_id,
+        "contract_version": task.contract_version,
+        "selected": task.selected,
+        "is_duplicate": task.is_duplicate,
+        "duplicate_cluster_id": task.duplicate_cluster_id,
+        "representative_task_id": task.representative_task_id,
+        "drop_reason": task.drop_reason,
+        "balance_dimension": task.balance_dimension,
+        "selection_rank": task.selection_rank,
+        "curator_cluster_id": task.curator_cluster_id,
+        "curator_is_duplicate": task.curator_is_duplicate,
+        "curator_predecessor_id": task.curator_predecessor_id,
+        "curator_similarity_score": task.curator_similarity_score,
+        "text_hash": task.text_hash,
+        "capability_signature": task.capability_signature,
+        "language": task.language,
+        "edge_signatures": task.edge_signatures,
+        "intent": task.intent,
+        "category": task.category,
+        "required_tools": canonical_text(task.required_tools),
+        "tools_present": canonical_text(task.tools_present),
+        "difficulty": task.difficulty,
+        "turn_class": task.turn_class,
+        "tool_call_count": task.tool_call_count,
+        "turn_policy": task.turn_policy,
+        "num_turns": task.num_turns,
+        "num_tool_calls": task.num_tool_calls,
+        "coverage_locked": task.coverage_locked,
+        "representative_rank": canonical_text(task.representative_rank),
+    }
+
+
+def balanced_from_row(row: Row) -> BalancedTask:
+    """Inverse of `balanced_row`."""
+    return BalancedTask(
+        task_id=row["task_id"],
+        contract_version=row["contract_version"],
+        selected=row["selected"],
+        is_duplicate=row["is_duplicate"],
+        duplicate_cluster_id=row["duplicate_cluster_id"],
+        representative_task_id=row["representative_task_id"],
+        drop_reason=row["drop_reason"],
+        balance_dimension=row["balance_dimension"],
+        selection_rank=row["selection_rank"],
+        curator_cluster_id=row["curator_cluster_id"],
+        curator_is_duplicate=row["curator_is_duplicate"],
+        curator_predecessor_id=row["curator_predecessor_id"],
+        curator_similarity_score=row["curator_similarity_score"],
+        text_hash=row["text_hash"],
+        capability_signature=row["capability_signature"],
+        language=row["language"],
+        edge_signatures=tuple(row["edge_signatures"]),
+        intent=row["intent"],
+        category=row["category"],
+        required_tools=tuple(json.loads(row["required_tools"])),
+        tools_present=tuple(json.loads(row["tools_present"])),
+        difficulty=row["difficulty"],
+        turn_class=row["turn_class"],
+        tool_call_count=row["tool_call_count"],
+        turn_policy=row["turn_policy"],
+        num_turns=row["num_turns"],
+        num_tool_calls=row["num_tool_calls"],
+        coverage_locked=row["coverage_locked"],
+        representative_rank=tuple(json.loads(row["representative_rank"])),
+    )
+
+
 TASKS = Codec(artifact="task_instances", to_row=task_row, from_row=task_from_row)
 PLANS = Codec(artifact="conversation_plans", to_row=plan_row, from_row=plan_from_row)
 SURFACES = Codec(artifact="rendered_conversations", to_row=surface_row, from_row=surface_from_row)
 TRACES = Codec(artifact="expected_traces", to_row=trace_row, from_row=trace_from_row)
 SCHEMA_VERDICTS = Codec(artifact="schema_validated_traces", to_row=schema_row, from_row=schema_from_row)
 REPLAY_VERDICTS = Codec(artifact="replay_validated_tasks", to_row=replay_row, from_row=replay_from_row)
+QUALITIES = Codec(artifact="surface_validated_tasks", to_row=quality_row, from_row=quality_from_row)
+BALANCED = Codec(artifact="balanced_tasks", to_row=balanced_row, from_row=balanced_from_row)

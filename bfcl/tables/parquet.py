@@ -14,7 +14,7 @@ from bfcl.digest import Digest, Sha256Stream
 from bfcl.errors import DriftError, Problem
 from bfcl.tables.codec import Row
 from bfcl.tables.columns import COLUMNS
-from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile
+from bfcl.tables.row_groups import ROW_GROUP_BYTES, RowGroupFile, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,21 +85,10 @@ class TableWriter:
         return TableInfo(rows_digest=self._file.close(), rows=self._file.rows)
 
     def _flush(self) -> None:
-        import pyarrow as pa
-        import pyarrow.json
-
         if not self._pending:
             return
         data = b"\n".join(self._pending) + b"\n"
-        # One block and one thread: Arrow then reads the group as a single chunk, so its pages do not depend on cores.
-        table = pyarrow.json.read_json(
-            pa.BufferReader(data),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=self._schema, newlines_in_values=False, unexpected_field_behavior="error"
-            ),
-        )
-        self._file.append(table, data)
+        self._file.append(read_lines(data, self._schema), data)
         self._pending.clear()
 
     def __enter__(self) -> TableWriter:

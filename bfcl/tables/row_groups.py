@@ -20,6 +20,21 @@ ROW_GROUP_BYTES = 64 << 20
 """A row group ends at so many bytes of canonical lines, or at its writer's number of rows, whichever comes first."""
 
 
+def read_lines(data: bytes, schema: pa.Schema) -> pa.Table:
+    """Canonical JSON lines, each ended by a line feed, as a table of one chunk. Raises pyarrow's ArrowInvalid."""
+    import pyarrow as pa
+    import pyarrow.json
+
+    # One block and one thread: Arrow then reads the group as a single chunk, so its pages do not depend on cores.
+    return pyarrow.json.read_json(
+        pa.BufferReader(data),
+        read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+        parse_options=pyarrow.json.ParseOptions(
+            explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="error"
+        ),
+    )
+
+
 class RowGroupFile:
     """A Parquet file that is being written, open until `close` or `abandon`.
 

@@ -1,6 +1,6 @@
 """Seconds that a project's replays take in a plain loop: import the backend, reset and call, no isolation.
 
-Usage: bare_loop.py PROJECT PASSES
+Usage: bare_loop.py PROJECT PACK PASSES
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def load(path: Path) -> Any:
     return module
 
 
-def main(project: Path, passes: int) -> None:
-    backend = load(project / "packs" / "scaled" / "backend.py")
-    fixtures = json.loads((project / "packs" / "scaled" / "fixtures.json").read_text(encoding="utf-8"))
+def main(project: Path, pack: Path, passes: int) -> None:
+    sys.path.insert(0, str(pack))
+    backend = load(pack / "backend.py")
+    fixtures = json.loads((pack / "fixtures.json").read_text(encoding="utf-8"))
     (table,) = project.glob("build/runs/*/stage_cache/expected_traces.parquet")
     traces = [json.loads(text) for text in pyarrow.parquet.read_table(table)["expected_tool_calls"].to_pylist()]
     started = time.perf_counter()
@@ -43,4 +44,4 @@ def main(project: Path, passes: int) -> None:
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,7 +1,8 @@
 """Measures the performance budget as ratios in one run: `python -m tests.bench.measure [ROW ...]`.
 
-Rows: noop, validate, check, edit, replay, scale; the table is in docs/performance.md. Every figure is a whole process
-from outside, the median of several runs, with its partner measured in turn, since machines drift.
+Rows: noop, validate, check, edit, replay, banking, scale; the table is in docs/performance.md. Every figure is a whole
+process from outside, the median of several runs, with its partner measured in turn, since machines drift. `scale`
+prints the points that `tests.bench.plot` draws.
 """
 
 from __future__ import annotations
@@ -37,12 +38,19 @@ def doit(project: Path, *arguments: str) -> float:
     return elapsed
 
 
-def tiny(root: Path) -> Path:
-    """The bundled pack as a project of its own."""
+def bundled(root: Path, pack: str) -> Path:
+    """A bundled pack as a project of its own."""
     root.mkdir(parents=True)
     (root / "dodo.py").write_text(DODO, encoding="utf-8")
-    shutil.copytree(REPOSITORY / "packs" / "tiny_oracle_pack", root / "packs" / "tiny_oracle_pack")
+    shutil.copytree(REPOSITORY / "packs" / pack, root / "packs" / pack)
     shutil.copytree(REPOSITORY / "configs", root / "configs")
+    return root
+
+
+def nothing(root: Path) -> Path:
+    """A project whose one task has nothing to do."""
+    root.mkdir()
+    (root / "dodo.py").write_text(EMPTY, encoding="utf-8")
     return root
 
 
@@ -58,11 +66,9 @@ def paired(one: Callable[[], float], other: Callable[[], float], runs: int) -> t
 
 
 def measure_noop(directory: Path) -> None:
-    project = tiny(directory / "noop")
+    project = bundled(directory / "noop", "tiny_oracle_pack")
     doit(project, "generate")
-    empty = directory / "empty"
-    empty.mkdir()
-    (empty / "dodo.py").write_text(EMPTY, encoding="utf-8")
+    empty = nothing(directory / "empty")
     ours, bare, ratio = paired(lambda: doit(project, "generate"), lambda: doit(empty), 9)
     print(f"noop: generate with nothing changed {ours:.3f} s, doit no-op {bare:.3f} s, ratio {ratio:.2f} (budget 3)")
     listing, _, ratio = paired(lambda: doit(project, "list"), lambda: doit(empty), 9)
@@ -70,10 +76,8 @@ def measure_noop(directory: Path) -> None:
 
 
 def measure_validate(directory: Path) -> None:
-    project = tiny(directory / "validate")
-    empty = directory / "nothing"
-    empty.mkdir()
-    (empty / "dodo.py").write_text(EMPTY, encoding="utf-8")
+    project = bundled(directory / "validate", "tiny_oracle_pack")
+    empty = nothing(directory / "nothing")
     times = [doit(project, "prepare") for _ in range(5)]
     print(f"validate: doit prepare on the tiny pack {statistics.median(times):.2f} s")
     cases = project / "packs" / "tiny_oracle_pack" / "validation_cases.yaml"
@@ -136,14 +140,19 @@ def measure_replay(directory: Path) -> None:
     doit(project, "schema_validation")
     started = time.perf_counter()
     doit(project, "executable_replay")
-    whole = time.perf_counter() - started
+    print(f"replay: the command takes {time.perf_counter() - started:.1f} s")
+    _tell_replay(project, project / "packs" / "scaled")
+
+
+def _tell_replay(project: Path, pack: Path) -> None:
+    """What the last invocation's replays took, against bare loops over the same calls."""
     seconds = json.loads(_log(project, "executable_replay").read_text())["seconds"]
-    alone = _bare_loops(project, processes=1, passes=2)
+    alone = _bare_loops(project, pack, processes=1, passes=2)
     cores = min(2, len(os.sched_getaffinity(0)))
-    divided = _bare_loops(project, processes=cores, passes=2 // cores)
+    divided = _bare_loops(project, pack, processes=cores, passes=2 // cores)
     rows = _rows(project, "replay_validated_tasks.parquet")
     print(
-        f"replay: {rows} tasks in {seconds:.1f} s ({1000 * seconds / rows:.2f} ms a task; command {whole:.1f} s); "
+        f"replay: {rows} tasks in {seconds:.1f} s ({1000 * seconds / rows:.2f} ms a task); "
         f"bare loop twice {alone:.2f} s in one process, {divided:.2f} s as one process a core"
     )
     for name, bare in (("halved", alone / cores), ("measured on all cores", divided)):
@@ -151,31 +160,54 @@ def measure_replay(directory: Path) -> None:
         print(f"        budget with the bare loop {name}: {budget:.1f} s, used {seconds / budget:.0%}")
 
 
+def measure_banking(directory: Path) -> None:
+    project = bundled(directory / "banking", "banking_vn_oracle_pack")
+    config = "config=configs/banking_vn.publication.yaml"
+    empty = nothing(directory / "no_work")
+    clean = doit(project, "generate", config)
+    _tell_replay(project, project / "packs" / "banking_vn_oracle_pack")
+    ours, bare, ratio = paired(lambda: doit(project, "generate", config), lambda: doit(empty), 9)
+    print(f"banking: nothing changed {ours:.3f} s, doit no-op {bare:.3f} s, ratio {ratio:.2f} (budget 3)")
+    templates = project / "packs" / "banking_vn_oracle_pack" / "task_templates.yaml"
+    text = templates.read_text(encoding="utf-8")
+    edits = []
+    for number in range(3):
+        templates.write_text(text.replace("Bạn ơi, xem giúp", f"Bạn ơi, lần {number} xem giúp", 1), encoding="utf-8")
+        edits.append(doit(project, "generate", config))
+    edit = statistics.median(edits)
+    print(f"banking: clean {clean:.1f} s, one template of 78 reworded {edit:.2f} s, {edit / clean:.1%}")
+    print(f"         shards computed by the last edit: {_computed(project)}")
+
+
 def measure_scale(directory: Path) -> None:
-    per_task = {}
-    for tasks in (10_000, 100_000):
+    """Clean builds of growing size. Cost is CPU time, which other work on the machine disturbs less than wall time."""
+    cost = {}
+    for tasks in (1_000, 3_000, 10_000, 30_000, 100_000):
         # Two slots of 20 rows each: many tasks from few rows, so that the state does not grow with the task count.
         project = scaled_project(
             directory / f"scale{tasks}", templates=500, tasks=tasks, rows=20, shapes=("kiln_and_firing",)
         )
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = doit(project, "generate")
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         rows = _rows(project, "task_instances.parquet")
-        per_task[tasks] = seconds / rows
-        stages = {path.stem: json.loads(path.read_text())["seconds"] for path in _logs(project)}
-        replay = stages.get("executable_replay", 0.0)
-        others = sum(value for name, value in stages.items() if name not in ("executable_replay", "prepare") and value)
-        note = "" if peak > before else " (or less)"
-        print(
-            f"scale: {rows} tasks in {seconds:.1f} s, {1000 * per_task[tasks]:.2f} ms a task; replay "
-            f"{1000 * replay / rows:.2f} ms, other stages {1000 * others / rows:.2f} ms a task; "
-            f"largest process {peak / 1024:.0f} MiB{note}"
-        )
-        for name, value in sorted(stages.items(), key=lambda item: -(item[1] or 0)):
-            print(f"         {name:<20}{value or 0:>9.2f} s")
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        cost[tasks] = cpu / rows
+        stages = {path.stem: json.loads(path.read_text())["seconds"] or 0.0 for path in _logs(project)}
+        others = sum(value for name, value in stages.items() if name not in ("executable_replay", "prepare"))
+        point: dict[str, float] = {
+            "tasks": rows,
+            "cpu_ms_task": round(1000 * cost[tasks], 2),
+            # The largest of all processes so far: sizes grow, so it is this one's.
+            "peak_mib": round(after.ru_maxrss / 1024),
+            "wall_ms_task": round(1000 * seconds / rows, 2),
+            "replay_ms_task": round(1000 * stages["executable_replay"] / rows, 2),
+            "others_ms_task": round(1000 * others / rows, 2),
+        }
+        print(json.dumps(point))
         shutil.rmtree(project)
-    print(f"scale: cost per task at 100,000 over 10,000: {per_task[100_000] / per_task[10_000]:.2f} (budget 1.3)")
+    ratio = cost[100_000] / cost[10_000]
+    print(f"scale: cost per task at 100,000 over 10,000: {ratio:.2f} (budget 1.3)", file=sys.stderr)
 
 
 def _logs(project: Path) -> list[Path]:
@@ -202,10 +234,10 @@ def _rows(project: Path, table: str) -> int:
     return int(pyarrow.parquet.read_metadata(path).num_rows)
 
 
-def _bare_loops(project: Path, *, processes: int, passes: int) -> float:
+def _bare_loops(project: Path, pack: Path, *, processes: int, passes: int) -> float:
     """Seconds of the slowest of several plain loops at once over the same resets and calls."""
     script = REPOSITORY / "tests" / "bench" / "bare_loop.py"
-    command = [sys.executable, str(script), str(project), str(passes)]
+    command = [sys.executable, str(script), str(project), str(pack), str(passes)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
     return max(float(process.communicate()[0]) for process in running)
 
@@ -216,6 +248,7 @@ ROWS = {
     "check": measure_check,
     "edit": measure_edit,
     "replay": measure_replay,
+    "banking": measure_banking,
     "scale": measure_scale,
 }
 

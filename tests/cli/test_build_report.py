@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,15 @@ import pytest
 
 from bfcl.cli.build_report import ACTIONS
 from bfcl.graph.evidence import Evidence
+from bfcl.graph.layout import BuildTree
+from bfcl.graph.store import Key, Store
+from tests.cli import runs
 from tests.cli.conftest import Ended
+from tests.release import samples
 
 Command = Callable[..., Ended]
 
-NAME = "20260302T090000123456-4242"
+NAME = "000007-20260302T090000123456-4242"
 FIX = "  fix: delete this directory; it is evidence only, nothing is built from it\n"
 
 
@@ -51,7 +56,7 @@ def reworded(project: Path) -> Path:
 
 def test_report_counts_by_task_in_pipeline_order_and_names_computed_shards(bfcl: Command, reworded: Path) -> None:
     text = """\
-invocation  20260302T090000123456-4242 (started 2026-03-02 09:00:00 UTC)
+invocation  000007-20260302T090000123456-4242 (started 2026-03-02 09:00:00 UTC)
 
 task           hit  computed  verified   refused  result      seconds
 config           0         0         0         0  -                 -
@@ -96,9 +101,9 @@ def test_report_orders_tasks_as_the_pipeline_runs_them_then_unknown_ones_by_name
 
 
 def test_report_reads_the_newest_invocation(bfcl: Command, reworded: Path) -> None:
-    write_log(reworded, {"render": body("render", 2.0)}, "20260302T090001000000-7")
+    write_log(reworded, {"render": body("render", 2.0)}, "000008-20260302T090001000000-7")
     said = bfcl("build-report", "--format", "text")
-    assert said.out.splitlines()[0] == "invocation  20260302T090001000000-7 (started 2026-03-02 09:00:01 UTC)"
+    assert said.out.splitlines()[0] == "invocation  000008-20260302T090001000000-7 (started 2026-03-02 09:00:01 UTC)"
 
 
 def test_report_names_at_most_ten_shards_a_task(bfcl: Command, project: Path) -> None:
@@ -177,3 +182,42 @@ def test_report_is_the_same_document_by_either_flag_and_to_scripts(bfcl: Command
     assert json.loads(piped.out)["schema_version"] == "1.0"
     assert bfcl("build-report", "--json") == bfcl("build-report", "--format", "json") == piped
     assert reworded.is_dir()
+
+
+def test_report_lists_what_every_template_lost_with_a_task_to_trace(bfcl: Command, project: Path) -> None:
+    one, two = samples.task(1), samples.task(2)
+    failed = dataclasses.replace(samples.replay(two), valid=False, reason="assertion_failed", detail="assert_set")
+    run = runs.write_run(project / "run", [runs.records(one), runs.records(two, replay_validated_tasks=failed)])
+    store = Store(BuildTree(project))
+    log = {}
+    for stage, table in (
+        ("expand", "task_instances"),
+        ("render", "rendered_conversations"),
+        ("executable_replay", "replay_validated_tasks"),
+    ):
+        name = f"{table}.parquet"
+        data = (run.stage_cache / name).read_bytes()
+        (entry,) = store.put([(Key(stage=stage, shard=None, code="", params={}, inputs={}), {name: data})])
+        log[stage] = {"task": stage, "seconds": 0.0, "events": [{**event(stage, None, "hit"), "fp": entry.fp}]}
+    write_log(project, log)
+    text = (
+        f"\ndropped tasks\n  read_then_set  1 of 2  executable_replay: assertion_failed  (bfcl trace {two.task_id})\n"
+    )
+    said = bfcl("build-report", "--format", "text")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.endswith(text)
+    assert json.loads(bfcl("build-report", "--json").out)["losses"] == [
+        {
+            "template_id": "read_then_set",
+            "stage": "executable_replay",
+            "reason": "assertion_failed",
+            "tasks": 1,
+            "of": 2,
+            "example": two.task_id,
+        }
+    ]
+
+
+def test_report_does_not_know_losses_where_the_results_are_gone(bfcl: Command, reworded: Path) -> None:
+    assert json.loads(bfcl("build-report", "--json").out)["losses"] is None
+    assert "dropped tasks" not in bfcl("build-report", "--format", "text").out

@@ -70,6 +70,8 @@ Look at what was built:
   trace                    Follow one task through every stage, to where it
                            was dropped and why.
   build-report             Say what the last doit run computed and reused.
+  gc                       Remove stored results that nothing names any more.
+  report                   Make one HTML page of a published run.
   verify                   Hash a published run again and compare it with its
                            manifest.
 """

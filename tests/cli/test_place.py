@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from bfcl.cli.place import built_runs, project_root
+from bfcl.cli.place import project_root, searched_runs
 from tests.cli import runs
 from tests.cli.conftest import Ended
+from tests.release import samples
 
 Command = Callable[..., Ended]
 FIX = "  fix: run `doit generate` first, or name a run with `--run`\n"
@@ -53,20 +55,61 @@ def test_default_is_the_only_run_where_the_tiny_configuration_is_not_built(bfcl:
     assert run_line(bfcl("trace", "--format", "text", ID)) == "run        build/runs/other"
 
 
-def test_several_runs_without_a_built_default_are_named(bfcl: Command, project: Path) -> None:
-    for name in ("b", "a"):
-        runs.good_run(project / "build" / "runs" / name)
+def test_several_runs_that_know_the_task_are_listed_behind_the_first(bfcl: Command, project: Path) -> None:
+    write_config(project, "mine.yaml", expt_name="mine", output_dir="../elsewhere")
+    for name in ("build/runs/b", "build/runs/a", "elsewhere/mine"):
+        runs.good_run(project / name)
+    said = bfcl("trace", "--format", "text", ID)
+    assert ("run        build/runs/a\nalso in    build/runs/b (--run)\n           elsewhere/mine (--run)\n") in said.out
+    document = json.loads(bfcl("trace", ID, "--json").out)
+    assert (document["run"], document["also_in"]) == ("build/runs/a", ["build/runs/b", "elsewhere/mine"])
+
+
+def test_task_is_found_in_the_only_run_that_knows_it(bfcl: Command, project: Path) -> None:
+    write_config(project, "mine.yaml", expt_name="mine", output_dir="../elsewhere")
+    runs.good_run(project / "build" / "runs" / "tiny", 1)
+    runs.good_run(project / "elsewhere" / "mine", 3)
+    said = bfcl("trace", "--format", "text", "0003")
+    assert run_line(said) == "run        elsewhere/mine"
+    assert "also in" not in said.out
+
+
+def test_end_of_an_id_that_two_runs_complete_differently_is_ambiguous(bfcl: Command, project: Path) -> None:
+    for name, task_id in (("a", "plant__x__01"), ("b", "plant__y__01")):
+        runs.write_run(project / "build" / "runs" / name, [runs.records(runs.renamed(samples.task(1), task_id))])
     said = (
-        "run_ambiguous: 2 runs are there: build/runs/a, build/runs/b; expected one, or the run of configs/tiny.yaml\n"
-        "  fix: choose one, such as `--run build/runs/a`\n"
+        "ambiguous_task_id: 01: 2 tasks of 2 runs (build/runs/a, build/runs/b) begin or end with it: "
+        "`plant__x__01`, `plant__y__01`\n  fix: give more of the id\n"
     )
-    assert bfcl("trace", "--format", "text", ID) == (1, "", said)
+    assert bfcl("trace", "--format", "text", "01") == (1, "", said)
+
+
+def test_id_that_no_run_knows_is_refused_with_all_runs_named(bfcl: Command, project: Path) -> None:
+    for name in ("b", "a"):
+        runs.good_run(project / "build" / "runs" / name, 2)
+    said = bfcl("trace", "--format", "text", "zzz")
+    assert said.err.splitlines()[0] == (
+        "unknown_task_id: zzz: none of the 2 tasks of 2 runs (build/runs/a, build/runs/b) has this id, "
+        "or begins or ends with it"
+    )
+
+
+def test_damaged_table_of_another_run_hides_no_task_and_is_told_where_none_is_found(
+    bfcl: Command, project: Path
+) -> None:
+    runs.good_run(project / "build" / "runs" / "b")
+    damaged = runs.good_run(project / "build" / "runs" / "a")
+    (damaged.stage_cache / "task_instances.parquet").write_bytes(b"PAR1")
+    assert run_line(bfcl("trace", "--format", "text", ID)) == "run        build/runs/b"
+    said = bfcl("trace", "--format", "text", "zzz")
+    assert said.status == 1
+    assert said.err.startswith("table_unreadable: task_instances.parquet: cannot be read: ")
 
 
 def test_project_without_a_run_is_refused(bfcl: Command, project: Path) -> None:
     write_config(project, "tiny.yaml")
     (project / "build" / "runs" / "empty").mkdir(parents=True)
-    said = f"run_not_found: .: neither configs/tiny.yaml nor build/runs/ leads to a run with stage tables\n{FIX}"
+    said = f"run_not_found: .: neither configs/*.yaml nor build/runs/ leads to a run with stage tables\n{FIX}"
     assert bfcl("trace", "--format", "text", ID) == (1, "", said)
 
 
@@ -121,8 +164,8 @@ def test_project_root_without_a_dodo_is_where_one_stands() -> None:
     assert project_root(Path("/no/such/place")) == Path("/no/such/place")
 
 
-def test_built_runs_are_those_with_tables_by_name(project: Path) -> None:
+def test_searched_runs_are_those_with_tables(project: Path) -> None:
     for name in ("b", "a"):
         runs.good_run(project / "build" / "runs" / name, 1)
     (project / "build" / "runs" / "c").touch()
-    assert [run.root.name for run in built_runs(project)] == ["a", "b"]
+    assert [run.root.name for run in searched_runs(project)] == ["a", "b"]

@@ -97,6 +97,7 @@ def test_workflow_restores_and_saves_build_under_one_key() -> None:
         'pip install "${BFCL_BUILD:?set this repository variable to the source of bfcl-build}"',
         "doit generate",
         "bfcl build-report --format text",
+        "bfcl gc --config configs",
     ]
 
 

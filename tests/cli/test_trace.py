@@ -241,6 +241,7 @@ def test_json_carries_every_row_with_values_in_place_of_stored_text(bfcl: Comman
     assert document == {
         "schema_version": "1.0",
         "run": "build/runs/demo",
+        "also_in": [],
         "task_id": "plant__read_then_set__0000000000000003",
         "template_id": "read_then_set",
         "dropped_by": None,

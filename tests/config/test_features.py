@@ -58,7 +58,8 @@ UNSUPPORTED = [
             "  fix: did you mean `language`?\n"
             "configs/run.yaml:13: unsupported_config_feature: exports.csv is not a key of `exports`, so "
             "nothing would honour it\n"
-            "  fix: remove it; known here: `bfcl_json`, `nemo_evaluator_bundle`"
+            "  fix: remove it; known here: `bfcl_json`, `nemo_evaluator_bundle`, `openai_chat_jsonl`, "
+            "`inspect_ai`, `hugging_face`"
         ),
         id="unknown-keys-of-open-blocks",
     ),
@@ -131,7 +132,6 @@ UNSUPPORTED = [
             "semantic_deduplication_config.eps": 0.1,
             "semantic_deduplication_config.remove_duplicates": True,
             "task_generation.max_turns": 3,
-            "exports": {"bfcl_json": True, "nemo_evaluator_bundle": True},
             "oracle_pack.endpoint_config_path": "e.yaml",
         },
         (
@@ -146,18 +146,6 @@ UNSUPPORTED = [
             "  fix: set it to false\n"
             "configs/run.yaml:28: unsupported_config_feature: surface_generation.model_paraphrase_enabled "
             "is true; this release has no stage for it\n"
-            "  fix: set it to false\n"
-            "configs/run.yaml:31: unsupported_config_feature: surface_quality_validation.enabled is true; "
-            "this release has no stage for it\n"
-            "  fix: set it to false\n"
-            "configs/run.yaml:33: unsupported_config_feature: semantic_deduplication_config.enabled is "
-            "true; this release has no stage for it\n"
-            "  fix: set it to false\n"
-            "configs/run.yaml:41: unsupported_config_feature: exports.bfcl_json is true; this release has "
-            "no stage for it\n"
-            "  fix: set it to false\n"
-            "configs/run.yaml:42: unsupported_config_feature: exports.nemo_evaluator_bundle is true; this "
-            "release has no stage for it\n"
             "  fix: set it to false"
         ),
         id="unbuilt-stages",
@@ -183,6 +171,15 @@ def test_features_are_tolerated_by_prepare(tmp_path: Path, edits: Mapping[str, A
     [
         {"task_generation": {"tasks_per_category": 3, "candidate_tasks_per_category": 3}},
         {"exports": {"bfcl_json": False, "nemo_evaluator_bundle": False}},
+        {
+            "exports": {
+                "bfcl_json": True,
+                "nemo_evaluator_bundle": True,
+                "openai_chat_jsonl": True,
+                "inspect_ai": True,
+                "hugging_face": True,
+            }
+        },
         {"lineage.roles": {"profile": {"enabled": False}, "surface_judge": {"enabled": False, "model_config": {}}}},
         {"surface_quality_validation": {"enabled": False, "drop_authority": False, "contract_version": "1.1"}},
     ],

@@ -31,7 +31,7 @@ def test_hashes_are_pinned(tmp_path: Path) -> None:
     loaded = load(tmp_path, GOOD)
     assert [generation_config_hash(loaded, "all"), resolved_config_hash(loaded, "all")] == [
         "sha256:f18141570f4fb35e9a554260fe976f30a5fc684059b847880c5d2ba840f7f6b6",
-        "sha256:631d6e566ddb6a81aa34c3f27f60f972d4e49492bb92c10801abcf8f7ee403c8",
+        "sha256:4579eb728cc39d91bf92b886679d2edbbb5b8c1f544d6f9ccb80a18e2c729d03",
     ]
 
 

@@ -410,7 +410,8 @@ def test_rules_and_shape_report_together_in_file_order(tmp_path: Path) -> None:
         (
             "configs/run.yaml:13: unsupported_config_feature: exports.csv is not a key of `exports`, so nothing would "
             "honour it\n"
-            "  fix: remove it; known here: `bfcl_json`, `nemo_evaluator_bundle`"
+            "  fix: remove it; known here: `bfcl_json`, `nemo_evaluator_bundle`, `openai_chat_jsonl`, "
+            "`inspect_ai`, `hugging_face`"
         ),
     ]
 

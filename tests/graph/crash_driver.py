@@ -6,6 +6,7 @@ Arguments: directory, kind. `fresh` publishes into nothing, `rerun` withdraws an
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,9 @@ from pathlib import Path
 
 import pyarrow.parquet  # noqa: F401  imported once here, not once per child
 
+from bfcl.canonical import readable_json
+from bfcl.digest import sha256_file
+from bfcl.exports.tree_hash import tree_files, tree_hash
 from bfcl.graph.publish import publish, withdraw
 from tests.release.samples import decisions, request
 
@@ -33,6 +37,22 @@ def attempt(run_dir: Path, kind: str, kill_at: int, names: int) -> None:
     publish(run_dir, request(run_dir, decisions(4, rejected=(1,))), step)
 
 
+def add_export(run_dir: Path) -> None:
+    """Give a release an export that its manifest speaks of."""
+    tree = run_dir / "exports" / "bfcl_json"
+    tree.mkdir(parents=True)
+    (tree / "file.jsonl").write_bytes(b"{}\n")
+    report = run_dir / "exports" / "export_validation_report.json"
+    report.write_bytes(b"{}\n")
+    path = run_dir / "run_manifest.json"
+    manifest = json.loads(path.read_bytes())
+    manifest["exports"]["evaluated"] = True
+    claim = {"enabled": True, "path": "exports/bfcl_json", "content_hash": tree_hash(tree_files(tree))}
+    manifest["exports"]["formats"]["bfcl_json"] = claim
+    manifest["artifacts"]["export_validation_report"] = {"content_hash": sha256_file(report)}
+    path.write_bytes(readable_json(manifest))
+
+
 def main() -> None:
     root, kind = Path(sys.argv[1]), sys.argv[2]
     old = root / "old"
@@ -40,8 +60,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             publish(old, request(old, decisions(3)))
-            (old / "exports" / "format").mkdir(parents=True)
-            (old / "exports" / "format" / "file.jsonl").write_bytes(b"{}\n")
+            add_export(old)
             (old / ".stage12-abandoned").mkdir()
             (old / ".stage12-abandoned" / "benchmark.parquet").write_bytes(b"half")
             os._exit(0)

@@ -36,7 +36,8 @@ def opening(project: Path) -> Opening:
     for path in (run.manifest, run.benchmark):
         path.write_bytes(b"published")
     write_commit_record(
-        run.commit_record, CommitRecord(manifest=merged.fp, publication_key=other.fp, configuration=merged.fp)
+        run.commit_record,
+        CommitRecord(manifest=merged.fp, publication_key=other.fp, configuration=merged.fp, checkpoints={}),
     )
     return opening
 

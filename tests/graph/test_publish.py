@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from bfcl.graph import publish as module
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish, stage_release, withdraw
 from bfcl.release.verify import verify_release
 from bfcl.stages.final_output import PublicationPlan
-from bfcl.tables.benchmark import BenchmarkRow, BenchmarkWriter
+from bfcl.tables.benchmark import BenchmarkRow, BenchmarkWriter, encode_row
 from tests.release.samples import decisions, published, request, row, rows, task
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -44,10 +44,10 @@ def test_publish_leaves_tables_and_manifest_and_nothing_else(tmp_path: Path) -> 
     assert run_dir.joinpath("run_manifest.json").stat().st_mode & 0o777 == 0o644
 
 
-def test_publish_gives_equal_tables_whatever_the_batches(tmp_path: Path) -> None:
+def test_publish_gives_equal_tables_every_time(tmp_path: Path) -> None:
     made = decisions(7, rejected=(3,))
-    one = publish(tmp_path / "a", request(tmp_path / "a", made, batch=1))
-    other = publish(tmp_path / "b", request(tmp_path / "b", made, batch=4))
+    one = publish(tmp_path / "a", request(tmp_path / "a", made))
+    other = publish(tmp_path / "b", request(tmp_path / "b", made))
     assert one == other
     assert (tmp_path / "a/benchmark.parquet").read_bytes() == (tmp_path / "b/benchmark.parquet").read_bytes()
 
@@ -74,6 +74,7 @@ def test_publish_rechecks_after_staging_and_before_touching_the_old_release(tmp_
         "staging created",
         "tables staged",
         "tables verified",
+        "exports staged",
         "recheck",
         "rechecked",
         "manifest staged",
@@ -102,7 +103,7 @@ def test_publish_removes_everything_when_the_recheck_refuses(tmp_path: Path) -> 
     assert names(run_dir) == ["stage_cache"]
 
 
-STEPS = 14
+STEPS = 15
 
 
 @pytest.mark.parametrize("number", range(STEPS))
@@ -192,7 +193,7 @@ def test_withdraw_removes_a_link_and_not_what_it_names(tmp_path: Path) -> None:
 
 
 def staged(tmp_path: Path, plan: PublicationPlan, batches: Sequence[Sequence[BenchmarkRow]]) -> StagedTables:
-    return stage_release(tmp_path, batches, lambda: plan)
+    return stage_release(tmp_path, lambda: [encode_row(one) for batch in batches for one in batch], plan)
 
 
 def plan(raw: Sequence[int], kept: Sequence[int]) -> PublicationPlan:
@@ -220,6 +221,10 @@ def plan(raw: Sequence[int], kept: Sequence[int]) -> PublicationPlan:
                     "release_rows_disagree: benchmark_raw.parquet: 3 rows planned, 3 written, 3 read back; "
                     f"row 0 is `{ids(2)[0]}`, planned `{ids(1)[0]}`"
                 ),
+                (
+                    "release_rows_disagree: benchmark.parquet: 2 rows planned, 2 written, 2 read back; "
+                    f"row 0 is `{ids(2)[0]}`, planned `{ids(1)[0]}`"
+                ),
             ],
         ),
     ],
@@ -236,10 +241,10 @@ def test_stage_release_refuses_a_published_row_that_is_not_its_raw_row(
     class Careless(BenchmarkWriter):
         """Writes another tier into the published table."""
 
-        def write(self, rows: Sequence[BenchmarkRow], lines: Sequence[bytes] | None = None) -> None:
+        def write_lines(self, lines: Iterable[bytes]) -> None:
             if self._path.name == "benchmark.parquet":
-                rows = [cast("BenchmarkRow", {**one, "tier": "silver"}) for one in rows]
-            super().write(rows, lines)
+                lines = [line.replace(b'"tier":"gold"', b'"tier":"silver"') for line in lines]
+            super().write_lines(lines)
 
     monkeypatch.setattr(module, "BenchmarkWriter", Careless)
     with pytest.raises(StageError) as caught:
@@ -252,12 +257,12 @@ def test_stage_release_refuses_a_published_row_that_is_not_its_raw_row(
 def test_publish_leaves_nothing_when_the_rows_cannot_be_made(tmp_path: Path) -> None:
     problem = Problem(code="stage_tables_disagree", subject="expected_traces", message="row 3 is absent")
 
-    def broken() -> Iterator[list[BenchmarkRow]]:
-        yield rows(2)
+    def broken() -> Iterator[bytes]:
+        yield from map(encode_row, rows(2))
         raise StageError(problem)
 
     made = request(tmp_path / "demo", decisions(5))
-    made = dataclasses.replace(made, fill=lambda staging: stage_release(staging, broken(), lambda: made.plan))
+    made = dataclasses.replace(made, fill=lambda staging: stage_release(staging, broken, made.plan))
     with pytest.raises(StageError) as caught:
         publish(tmp_path / "demo", made)
     assert caught.value.problems == (problem,)
@@ -268,7 +273,7 @@ def test_publish_refuses_copied_tables_that_are_not_what_was_written(tmp_path: P
     stored, run_dir = tmp_path / "stored", tmp_path / "demo"
     stored.mkdir()
     made = request(run_dir, decisions(3))
-    tables = stage_release(stored, [rows(3)], lambda: made.plan)
+    tables = stage_release(stored, lambda: map(encode_row, rows(3)), made.plan)
     (stored / "benchmark.parquet").write_bytes(b"another file")
 
     def copy(staging: Path) -> StagedTables:

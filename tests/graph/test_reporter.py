@@ -11,7 +11,7 @@ import pytest
 
 from bfcl.graph.opening import Opening
 from bfcl.graph.reporter import Reporter, effective_command
-from tests.graph.projects import invoked
+from tests.graph.projects import invoked, write_project
 
 OPTIONS = {"show_out": True, "failure_verbosity": 0}
 
@@ -94,3 +94,16 @@ def test_dodo_without_our_tasks_is_reported_as_doit_would() -> None:
     reporter.initialize({}, ["generate"])
     reporter.complete_run()
     assert stream.getvalue() == ""
+
+
+def test_path_that_the_terminal_cannot_show_is_spelt_out(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding="ascii")
+    opening = Opening(invoked(write_project(tmp_path / "b\u00e9")))
+    opening.noop = True
+    reporter = Reporter(stream, OPTIONS)
+    task: Any = SimpleNamespace(meta={"opening": opening})
+    reporter.initialize({"config": task}, ["generate"])
+    reporter.complete_run()
+    stream.flush()
+    assert buffer.getvalue().splitlines()[-1].endswith(b"/b\\xe9/build/runs/trial/benchmark.parquet")

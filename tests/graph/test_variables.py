@@ -9,7 +9,7 @@ import pytest
 from bfcl.errors import ConfigError
 from bfcl.graph.variables import KNOWN, Variables, check_variables, only_validates
 
-FIX = "known variables: `config=`, `jobs=`, `pack=`, `rebuild=`, `replay=`"
+FIX = "known variables: `cache=`, `config=`, `executor=`, `jobs=`, `pack=`, `rebuild=`, `replay=`, `skip_until=`"
 GENERATE = ("generate",)
 
 
@@ -20,9 +20,24 @@ def test_nothing_given_means_all_usable_cores_and_stored_results() -> None:
 
 
 def test_every_variable_is_understood() -> None:
-    given = {"config": "x.yaml", "jobs": "3", "rebuild": "1", "replay": "full"}
+    given = {
+        "cache": "s3://bucket/bfcl",
+        "config": "x.yaml",
+        "executor": "dask:tcp://127.0.0.1:8786",
+        "jobs": "3",
+        "rebuild": "1",
+        "replay": "full",
+        "skip_until": "render",
+    }
     assert {*given, "pack"} == set(KNOWN)
-    assert check_variables(given, GENERATE) == Variables(jobs=3, rebuild=True, replay_full=True)
+    assert check_variables(given, GENERATE) == Variables(
+        jobs=3,
+        rebuild=True,
+        replay_full=True,
+        skip_until="render",
+        dask_address="tcp://127.0.0.1:8786",
+        cache="s3://bucket/bfcl",
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,11 +50,30 @@ def test_every_variable_is_understood() -> None:
         ({"jobs": "٣"}, "generation_config_invalid: jobs: jobs='٣' given; expected a whole number from 1 to 9999"),
         ({"rebuild": "0"}, "generation_config_invalid: rebuild: rebuild='0' given; expected 1"),
         ({"replay": ""}, "generation_config_invalid: replay: replay='' given; expected full"),
+        (
+            {"executor": "ray:x"},
+            "generation_config_invalid: executor: executor='ray:x' given; expected dask:<address of a scheduler>",
+        ),
+        (
+            {"executor": "dask:"},
+            "generation_config_invalid: executor: executor='dask:' given; expected dask:<address of a scheduler>",
+        ),
+        (
+            {"cache": "there"},
+            "generation_config_invalid: cache: cache='there' given; expected a URL, or the absolute path of a "
+            "directory",
+        ),
     ],
 )
 def test_malformed_value_is_refused(given: dict[str, str], text: str) -> None:
     (name,) = given
-    right = {"jobs": "2", "rebuild": "1", "replay": "full"}[name]
+    right = {
+        "jobs": "2",
+        "rebuild": "1",
+        "replay": "full",
+        "executor": "dask:127.0.0.1:8786",
+        "cache": "s3://bucket/bfcl",
+    }[name]
     with pytest.raises(ConfigError) as caught:
         check_variables(given, GENERATE)
     assert str(caught.value) == f"{text}\n  fix: write `{name}={right}` or leave it out"
@@ -48,7 +82,8 @@ def test_malformed_value_is_refused(given: dict[str, str], text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("skip_until", FIX),
+        ("workers", FIX),
+        ("skip_untill", "did you mean `skip_until`?"),
         ("packs", "did you mean `pack`?"),
         ("job", "did you mean `jobs`?"),
         ("CONFIG", FIX),
@@ -126,3 +161,34 @@ def test_replay_is_refused_where_nothing_is_replayed_for_a_release() -> None:
         "  fix: `rebuild=1` runs every check again"
     )
     assert check_variables({"replay": "full"}, ("validate", "generate")).replay_full
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("replay", "`rebuild=1` runs every check again"),
+        ("skip_until", "leave it out: there is no run to resume"),
+        ("executor", "leave it out: checks run on this machine"),
+        ("cache", "leave it out: a verdict is never taken from a cache"),
+    ],
+)
+def test_validate_refuses_what_means_nothing_to_it(name: str, fix: str) -> None:
+    value = {"replay": "full", "skip_until": "render", "executor": "dask:127.0.0.1:1", "cache": "/there"}[name]
+    with pytest.raises(ConfigError) as caught:
+        check_variables({name: value}, ("validate",))
+    assert str(caught.value) == (
+        f"unsupported_config_feature: {name}: `doit validate` does not take this variable\n  fix: {fix}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tasks", "named"),
+    [(("prepare",), "prepare"), (("render",), "render"), (("generate", "publish"), "generate publish")],
+)
+def test_resuming_is_refused_on_single_stages(tasks: tuple[str, ...], named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_variables({"skip_until": "render"}, tasks)
+    assert str(caught.value) == (
+        f"unsupported_config_feature: skip_until: `doit {named}` does not take this variable; only `doit generate` and "
+        "`doit all` do\n  fix: leave it out, or give it to the command whose run is to be resumed"
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bfcl.digest import Digest, sha256_of
 from bfcl.errors import DriftError, PackError
-from bfcl.pack.fingerprint import check_drift, drift, fingerprint, read_tree
+from bfcl.pack.fingerprint import check_drift, declared_inputs, drift, fingerprint, read_tree
 from tests.pack.conftest import Load
 
 MANIFEST = b'pack_id: demo\nversion: "1"\n'
@@ -175,15 +175,17 @@ FIX = "\n  fix: run again once nothing writes into the pack; keep notes beside i
 def test_drift_names_each_path_what_happened_and_whether_it_is_declared() -> None:
     before = {"tree/README.md": ONE, "tree/tools.json": ONE, "tree/same": ONE}
     after = {"tree/new.txt": ONE, "tree/tools.json": TWO, "tree/same": ONE}
-    assert [str(problem) for problem in drift(before, after, {"tree/tools.json", "tree/same"})] == [
+    declared = {"tree/tools.json": "`tools`, named by the manifest", "tree/same": "`fixtures`, under its usual name"}
+    assert [str(problem) for problem in drift(before, after, declared)] == [
         f"pack_drift: tree/README.md: removed since the pack was read (an undeclared file){FIX}",
         f"pack_drift: tree/new.txt: added since the pack was read (an undeclared file){FIX}",
-        f"pack_drift: tree/tools.json: changed since the pack was read (a declared oracle input){FIX}",
+        f"pack_drift: tree/tools.json: changed since the pack was read "
+        f"(a declared oracle input: `tools`, named by the manifest){FIX}",
     ]
 
 
 def test_drift_of_an_undeclared_file_alone_says_that_no_input_changed() -> None:
-    (problem,) = drift({"tree/README.md": ONE}, {"tree/README.md": TWO}, {"tree/tools.json"})
+    (problem,) = drift({"tree/README.md": ONE}, {"tree/README.md": TWO}, {"tree/tools.json": "`tools`"})
     assert str(problem) == (
         "pack_drift: tree/README.md: changed since the pack was read "
         f"(an undeclared file; no declared oracle input changed){FIX}"
@@ -191,7 +193,21 @@ def test_drift_of_an_undeclared_file_alone_says_that_no_input_changed() -> None:
 
 
 def test_drift_is_empty_where_nothing_moved() -> None:
-    assert drift({"tree/a": ONE}, {"tree/a": ONE}, set()) == []
+    assert drift({"tree/a": ONE}, {"tree/a": ONE}, {}) == []
+
+
+def test_drift_says_which_rule_names_a_declared_input(load: Load) -> None:
+    pack = load()
+    declared = declared_inputs(pack)
+    assert declared["tree/manifest.yaml"] == "`manifest`, named by the configuration"
+    assert declared["tree/tools.json"].startswith("`tools`, ")
+    (pack.root / "tools.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DriftError) as caught:
+        check_drift(pack)
+    assert str(caught.value) == (
+        "pack_drift: tree/tools.json: changed since the pack was read (a declared oracle input: "
+        f"{declared['tree/tools.json']}){FIX}"
+    )
 
 
 def test_pack_that_stayed_has_not_drifted_and_any_new_file_is_drift(load: Load) -> None:

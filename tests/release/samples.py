@@ -8,6 +8,7 @@ from pathlib import Path
 from bfcl.canonical import Json, readable_json
 from bfcl.config.model import Lineage, OraclePackPaths, OracleRuntime, RunConfig
 from bfcl.digest import Digest, sha256_file, sha256_of
+from bfcl.exports.report import exports_block
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish, stage_release
 from bfcl.pack.model import Manifest, Pack
 from bfcl.records.ids import TaskId, TemplateId, Tier
@@ -17,8 +18,9 @@ from bfcl.records.template import Milestone, Paraphrase, Slot, Template
 from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaVerdict, ToolResult
-from bfcl.stages.artifacts import STAGE_ARTIFACTS
+from bfcl.stages.artifacts import stage_artifacts
 from bfcl.stages.final_output import (
+    Gates,
     PublicationPlan,
     RowContext,
     assemble,
@@ -27,7 +29,7 @@ from bfcl.stages.final_output import (
     tally,
 )
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_manifest
-from bfcl.tables.benchmark import BenchmarkRow
+from bfcl.tables.benchmark import BenchmarkRow, encode_row
 from bfcl.tables.decisions import Decision
 
 PROMPT = "You operate the valves."
@@ -272,7 +274,7 @@ def decisions(count: int, *, rejected: Sequence[int] = ()) -> list[Decision]:
 def write_artifacts(run_dir: Path) -> dict[str, Digest]:
     """Stand-ins for what the stages leave in `stage_cache/`."""
     hashes = {}
-    for name, relative in STAGE_ARTIFACTS.items():
+    for name, relative in stage_artifacts(()).items():
         path = run_dir / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(f"{name}\n".encode())
@@ -296,23 +298,24 @@ def inputs(
         pack=pack(),
         tier="gold",
         prompt_bundle_hash=sha256_of(PROMPT.encode()),
-        tally=tally(made),
+        tally=tally(made, publication_plan(made, Gates()).published),
         raw=tables.raw,
         published=tables.published,
         artifacts=artifacts,
+        exports=exports_block(None, tables.published),
         build={"contract": "bfcl-build/1", "publication_key": "0" * 64, "stages": {}},
     )
 
 
-def request(run_dir: Path, made: Sequence[Decision], *, batch: int = 2) -> ReleaseRequest:
+def request(run_dir: Path, made: Sequence[Decision]) -> ReleaseRequest:
     """A release of the decided tasks, its artifacts on disk."""
     artifacts = write_artifacts(run_dir)
-    plan: PublicationPlan = publication_plan(made)
+    plan: PublicationPlan = publication_plan(made, Gates())
     raw = [row(int(name[-16:], 16)) for name in plan.raw]
-    cut = [raw[start : start + batch] for start in range(0, len(raw), batch)]
     return ReleaseRequest(
         plan=plan,
-        fill=lambda staging: stage_release(staging, cut, lambda: plan),
+        fill=lambda staging: stage_release(staging, lambda: map(encode_row, raw), plan),
+        export=lambda staging, tables: None,
         recheck=lambda: None,
         manifest=lambda tables: readable_json(run_manifest(inputs(run_dir, made, tables, artifacts))),
     )

@@ -19,14 +19,17 @@ from bfcl.pack.held_out import policy_hash, policy_json
 from bfcl.pack.model import HeldOut
 from bfcl.release.read import open_release
 from bfcl.release.verify import verify_release
-from bfcl.stages.artifacts import HELD_OUT_ARTIFACTS
-from bfcl.stages.final_output import publication_plan
+from bfcl.stages.artifacts import STAGE_ARTIFACTS
+from bfcl.stages.final_output import Gates, publication_plan
 from bfcl.stages.held_out_scan import held_out_scan, stage_four
 from bfcl.stages.run_manifest import run_manifest
-from bfcl.tables.benchmark import BenchmarkWriter
+from bfcl.tables.benchmark import BenchmarkWriter, encode_row
 from tests.release.samples import decisions, inputs, pack, published, rows, write_artifacts
 from tests.stages.policies import POLICY, bindings, scanned
 
+HELD_OUT_ARTIFACTS = {
+    name: STAGE_ARTIFACTS[name].file for name in ("held_out_bindings", "held_out_normalized", "held_out_scan")
+}
 FIX = "\n  fix: generate the benchmark again; published files are never edited"
 READ_FIX = "\n  fix: generate the benchmark again; never edit a manifest"
 CODE = "release_held_out_mismatch: "
@@ -35,7 +38,7 @@ CODE = "release_held_out_mismatch: "
 def published_under(policy: HeldOut, run_dir: Path, count: int = 4) -> Path:
     """A whole release of `count` raw rows, the second not published, of a pack with the policy."""
     made = decisions(count, rejected=(2,))
-    plan = publication_plan(made)
+    plan = publication_plan(made, Gates())
     raw = rows(count)
     for row in raw:
         row["held_out_hit"] = False
@@ -54,13 +57,15 @@ def published_under(policy: HeldOut, run_dir: Path, count: int = 4) -> Path:
     def manifest(tables: Any) -> bytes:
         given = inputs(run_dir, made, tables, artifacts)
         own = dataclasses.replace(pack(), held_out=policy)
-        return readable_json(run_manifest(dataclasses.replace(given, pack=own, held_out_scan=scan)))
+        holding = frozenset({"held_out"})
+        return readable_json(run_manifest(dataclasses.replace(given, pack=own, held_out_scan=scan, holding=holding)))
 
     publish(
         run_dir,
         ReleaseRequest(
             plan=plan,
-            fill=lambda staging: stage_release(staging, [raw], lambda: plan),
+            fill=lambda staging: stage_release(staging, lambda: map(encode_row, raw), plan),
+            export=lambda staging, tables: None,
             recheck=lambda: None,
             manifest=manifest,
         ),
@@ -143,7 +148,7 @@ def test_manifest_that_lost_an_artifact_is_refused(run_dir: Path, name: str) -> 
 def test_manifest_that_denies_its_policy_is_refused(run_dir: Path) -> None:
     edit_manifest(run_dir, lambda manifest: manifest["held_out"].update(evaluated=False))
     assert [one.partition("release_manifest_invalid: ")[2] for one in refusal(run_dir)] == [
-        f"artifacts.{name} speaks of a held-out policy, held_out.evaluated of none{READ_FIX}"
+        f"artifacts.{name} is there, while held_out.evaluated is false{READ_FIX}"
         for name in ("held_out_normalized", "held_out_bindings", "held_out_scan")
     ]
 

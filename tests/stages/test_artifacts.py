@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bfcl.pack.load import load_pack
 from bfcl.pack.normalise import normalised
-from bfcl.stages.artifacts import NORMALISED, NORMALISED_UNDER_POLICY, UNDER_POLICY
+from bfcl.stages.artifacts import CONDITIONAL_FILES, NORMALISED, NORMALISED_UNDER_POLICY
 from tests.packs import Edit, held_out, run_config, write_pack
 
 
@@ -19,5 +19,13 @@ def test_normalised_copies_are_what_prepare_writes(tmp_path: Path) -> None:
     assert written(tmp_path, held_out()) == (*NORMALISED, *NORMALISED_UNDER_POLICY)
 
 
-def test_files_of_a_policy_are_those_of_three_tasks() -> None:
-    assert UNDER_POLICY == ("held_out_normalized.json", "held_out_bindings.json", "held_out_scan.json")
+def test_files_that_not_every_run_has() -> None:
+    assert CONDITIONAL_FILES == (
+        "held_out_normalized.json",
+        "held_out_bindings.json",
+        "surface_validated_tasks.parquet",
+        "surface_quality_rejections.json",
+        "balanced_tasks.parquet",
+        "dedup_balancing_report.json",
+        "held_out_scan.json",
+    )

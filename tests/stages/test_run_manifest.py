@@ -14,7 +14,7 @@ from bfcl.config.model import ReferenceBenchmark
 from bfcl.digest import sha256_json, sha256_of
 from bfcl.graph.publish import StagedTables
 from bfcl.pack.held_out import policy_summary
-from bfcl.stages.artifacts import ARTIFACT_FILES, HELD_OUT_ARTIFACTS, STAGE_ARTIFACTS, stage_artifacts
+from bfcl.stages.artifacts import ARTIFACTS, stage_artifacts
 from bfcl.stages.held_out_scan import held_out_scan, stage_four
 from bfcl.stages.run_manifest import ManifestInputs, run_id, run_manifest
 from bfcl.tables.benchmark import BenchmarkInfo
@@ -31,7 +31,7 @@ def made(**changes: Any) -> dict[str, Json]:
 
 def given_inputs() -> ManifestInputs:
     """Five raw rows, one guarded away, and a sixth task that failed its replay."""
-    artifacts = {name: sha256_of(name.encode()) for name in STAGE_ARTIFACTS}
+    artifacts = {name: sha256_of(name.encode()) for name in stage_artifacts(())}
     outcome = [*decisions(5, rejected=(2,)), decision(6, reason="assertion_failed")]
     return inputs(Path("/runs/demo"), outcome, StagedTables(RAW, PUBLISHED), artifacts)
 
@@ -76,7 +76,7 @@ def test_manifest_has_exactly_the_keys_of_the_contract() -> None:
 
 
 def test_manifest_of_equal_inputs_is_pinned() -> None:
-    assert sha256_json(made()) == "sha256:5e2260c381231f168be2f7c2e892ca47a26fa504f24e4364525dc846ddc8e8b0"
+    assert sha256_json(made()) == "sha256:66771e2224c4455b16532596844e7fdaa86d530e01f41899295f5ec21a953c65"
 
 
 def test_manifest_says_what_was_run() -> None:
@@ -214,7 +214,10 @@ def test_manifest_shows_features_without_a_stage_in_their_off_form() -> None:
         "benchmark_rows": 4,
         "benchmark_content_hash": PUBLISHED.content_hash,
         "validation_report": None,
-        "formats": {"bfcl_json": {"enabled": False}, "nemo_evaluator_bundle": {"enabled": False}},
+        "formats": {
+            name: {"enabled": False}
+            for name in ("bfcl_json", "hugging_face", "inspect_ai", "nemo_evaluator_bundle", "openai_chat_jsonl")
+        },
     }
     assert manifest["paraphrase_rejections"] == {
         "requested_candidates": 0,
@@ -245,14 +248,14 @@ def test_manifest_names_the_reference_samples_by_their_portable_path() -> None:
 
 def test_manifest_lists_every_artifact_with_its_hash() -> None:
     assert made()["artifacts"] == {
-        **{name: {"content_hash": sha256_of(name.encode())} for name in STAGE_ARTIFACTS},
+        **{name: {"content_hash": sha256_of(name.encode())} for name in stage_artifacts(())},
         "benchmark_raw_parquet": {"content_hash": RAW.content_hash},
         "benchmark_parquet": {"content_hash": PUBLISHED.content_hash},
     }
 
 
 def test_artifact_files_are_the_documented_names() -> None:
-    assert dict(ARTIFACT_FILES) == {
+    assert {name: artifact.file for name, artifact in ARTIFACTS.items()} == {
         "tools_internal": "stage_cache/tools_normalized_internal.json",
         "tools_model_facing": "stage_cache/tools_normalized.json",
         "oracle_validation_report": "stage_cache/oracle_validation_report.json",
@@ -270,15 +273,27 @@ def test_artifact_files_are_the_documented_names() -> None:
         "held_out_normalized": "stage_cache/held_out_normalized.json",
         "held_out_bindings": "stage_cache/held_out_bindings.json",
         "held_out_scan": "stage_cache/held_out_scan.json",
+        "surface_validated_tasks": "stage_cache/surface_validated_tasks.parquet",
+        "surface_quality_rejections": "stage_cache/surface_quality_rejections.json",
+        "balanced_tasks": "stage_cache/balanced_tasks.parquet",
+        "dedup_balancing_report": "stage_cache/dedup_balancing_report.json",
+        "export_validation_report": "exports/export_validation_report.json",
         "benchmark_raw_parquet": "benchmark_raw.parquet",
         "benchmark_parquet": "benchmark.parquet",
     }
 
 
-def test_held_out_artifacts_belong_to_runs_with_a_policy_alone() -> None:
-    assert stage_artifacts(under_policy=False) == STAGE_ARTIFACTS
-    assert stage_artifacts(under_policy=True) == {**STAGE_ARTIFACTS, **HELD_OUT_ARTIFACTS}
-    assert sorted(HELD_OUT_ARTIFACTS) == ["held_out_bindings", "held_out_normalized", "held_out_scan"]
+@pytest.mark.parametrize(
+    ("condition", "names"),
+    [
+        ("held_out", ["held_out_bindings", "held_out_normalized", "held_out_scan"]),
+        ("surface_quality", ["surface_quality_rejections", "surface_validated_tasks"]),
+        ("dedup_balancing", ["balanced_tasks", "dedup_balancing_report"]),
+        ("exports", []),
+    ],
+)
+def test_artifacts_that_not_every_run_has(condition: Any, names: list[str]) -> None:
+    assert sorted(stage_artifacts({condition}).keys() - stage_artifacts(()).keys()) == names
 
 
 def under_policy(**changes: Any) -> dict[str, Any]:
@@ -287,8 +302,9 @@ def under_policy(**changes: Any) -> dict[str, Any]:
     scan = held_out_scan(scanned(5, POLICY), POLICY, stage_four(bindings(POLICY, 6), POLICY, 6), planned=4)
     return {
         "pack": dataclasses.replace(given.pack, held_out=POLICY),
-        "artifacts": {name: sha256_of(name.encode()) for name in stage_artifacts(under_policy=True)},
+        "artifacts": {name: sha256_of(name.encode()) for name in stage_artifacts({"held_out"})},
         "held_out_scan": scan,
+        "holding": frozenset({"held_out"}),
         **changes,
     }
 

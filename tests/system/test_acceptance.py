@@ -23,7 +23,7 @@ def test_first_run_of_the_bundled_pack_publishes_four_rows_and_the_second_does_n
     first = project.generate()
     assert first.err == ""
     assert first.out.splitlines()[-2:] == [
-        "shards: 24 computed, 0 taken from the store",
+        "shards: 28 computed, 0 taken from the store",
         str(run.resolve() / "benchmark.parquet"),
     ]
     manifest = (run / "run_manifest.json").read_bytes()

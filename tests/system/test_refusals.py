@@ -46,7 +46,7 @@ def no_family(project: Project) -> None:
 
 
 def export(project: Project) -> None:
-    project.configure(exports={"bfcl_json": True})
+    project.configure(exports={"csv": True})
 
 
 def inside_pack(project: Project) -> None:
@@ -71,7 +71,7 @@ CONFIGURATION = [
         "keep one of the two",
     ),
     (no_family, "configs/tiny.yaml:1: missing_family_pin: ", None),
-    (export, "configs/tiny.yaml:14: unsupported_config_feature: exports.bfcl_json is true", "set it to false"),
+    (export, "configs/tiny.yaml:14: unsupported_config_feature: exports.csv is not a key of `exports`", None),
     (inside_pack, "configs/tiny.yaml:3: output_inside_pack: output_dir", "name a directory beside the pack"),
     (outside_roots, "configs/tiny.yaml:5: pack_outside_allowlist: `manifest`: ", None),
 ]

@@ -138,7 +138,7 @@ def test_replay_full_recomputes_replays_and_nothing_else(built: Project) -> None
 def test_rebuild_computes_everything_again_and_agrees(built: Project) -> None:
     tables = built.tables()
     built.generate("rebuild=1")
-    assert len(built.shards("computed")) == 24
+    assert len(built.shards("computed")) == 28
     assert built.shards("hit") == []
     assert built.tables() == tables
 

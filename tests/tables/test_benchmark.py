@@ -1,7 +1,8 @@
-"""The published row schema, its writer, its readers and the comparison of the two tables."""
+"""The published row schema, its writer and its readers."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,14 +22,14 @@ from bfcl.tables.benchmark import (
     BenchmarkInfo,
     BenchmarkRow,
     BenchmarkWriter,
-    Difference,
     benchmark_schema,
     column_values,
-    compare_selection,
+    encode_bare_row,
     encode_row,
     flag_values,
     read_rows,
     schema_problem,
+    with_tools,
 )
 from bfcl.tables.parquet import rows_digest
 from tests.release.samples import row, rows
@@ -193,9 +194,39 @@ def test_writer_leaves_no_file_when_a_row_has_another_shape(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_writer_refuses_lines_that_do_not_pair_with_rows(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="argument 2 is shorter"), BenchmarkWriter(tmp_path / "t.parquet") as writer:
-        writer.write(rows(2), [encode_row(row(1))])
+@pytest.mark.parametrize("arguments", [[["bar"]], [["bar", "1", "2"]], [["bar", "1"], []], [None], None])
+def test_writer_refuses_arguments_that_are_no_pairs(arguments: Any, tmp_path: Path) -> None:
+    expected = [{**call, "arguments": arguments} for call in row(1)["expected_tool_calls"]]
+    with pytest.raises(
+        pa.ArrowInvalid, match=r"^expected calls hold arguments that are no pairs of a name and a value$"
+    ):
+        write(tmp_path / "t.parquet", [row(2), changed(row(1), expected_tool_calls=expected)])
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(table=st.lists(odd_rows(), max_size=3))
+def test_groups_read_from_lines_are_what_arrow_makes_of_the_rows(
+    table: list[BenchmarkRow], tmp_path_factory: Any
+) -> None:
+    path = tmp_path_factory.mktemp("t") / "t.parquet"
+    write(path, table)
+    columns = [pa.array([cast("Any", one)[f.name] for one in table], type=f.type) for f in benchmark_schema()]
+    assert pq.read_table(path).equals(pa.Table.from_arrays(columns, schema=benchmark_schema()))
+
+
+@given(one=odd_rows(), present=st.lists(TEXT, max_size=3))
+def test_tools_return_into_a_row_that_was_kept_without_them(one: BenchmarkRow, present: list[str]) -> None:
+    one = changed(one, tools_present=present)
+    asked: list[bytes] = []
+    bare = encode_bare_row(one)
+    assert b'"tools":' not in bare.replace(b'\\"', b"")
+
+    def tools_of(names: bytes) -> str:
+        asked.append(names)
+        return one["tools"]
+
+    assert with_tools(bare, tools_of) == encode_row(one)
+    assert [json.loads(names) for names in asked] == [present]
 
 
 def test_duckdb_reads_nested_columns_and_unsigned_seeds(tmp_path: Path) -> None:
@@ -271,55 +302,6 @@ def test_column_values_refuses_what_is_no_text_column(name: str, tmp_path: Path)
     write(tmp_path / "t.parquet", rows(1))
     with pytest.raises(KeyError, match=name):
         column_values(tmp_path / "t.parquet", name)
-
-
-# --- Comparison ---------------------------------------------------------------------------------------------------
-
-
-def compared(tmp_path: Path, raw: Sequence[BenchmarkRow], published: Sequence[BenchmarkRow]) -> list[Difference]:
-    write(tmp_path / "raw.parquet", raw)
-    write(tmp_path / "published.parquet", published)
-    seen = compare_selection(tmp_path / "raw.parquet", tmp_path / "published.parquet")
-    assert seen.raw_ids == [one["task_id"] for one in raw]
-    assert seen.published_ids == [one["task_id"] for one in published]
-    return seen.differences
-
-
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(kept=st.sets(st.integers(0, 10)))
-def test_comparison_accepts_every_selection_in_raw_order(
-    kept: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(benchmark, "_READ_ROWS", 4)
-    raw = rows(11)
-    assert compared(tmp_path, raw, [one for index, one in enumerate(raw) if index in kept]) == []
-
-
-@pytest.mark.parametrize("column", benchmark_schema().names)
-def test_comparison_finds_a_change_in_any_column(column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "_READ_ROWS", 2)
-    raw = rows(5)
-    others: dict[str, Any] = {"string": "other", "int32": 5, "uint64": 5, "bool": None}
-    new = others.get(str(benchmark_schema().field(column).type), [])
-    if column == "held_out_hit":
-        new = False
-    published = [*raw[1:3], changed(raw[3], **{column: new}), raw[4]]
-    # A row under another id leaves its place to the next, which then stands beside the wrong raw row.
-    expected = Difference("other", None) if column == "task_id" else Difference(raw[3]["task_id"], column)
-    assert expected in compared(tmp_path, raw, published)
-
-
-def test_comparison_refuses_another_order_and_foreign_rows(tmp_path: Path) -> None:
-    raw = rows(4)
-    first, second, third = raw[0]["task_id"], raw[1]["task_id"], row(9)["task_id"]
-    assert compared(tmp_path, raw, [raw[1], raw[0]]) == [Difference(second, None), Difference(first, None)]
-    assert compared(tmp_path, raw, [raw[0], row(9)]) == [Difference(third, None)]
-    assert compared(tmp_path, [], [raw[0]]) == [Difference(first, None)]
-
-
-def test_comparison_reports_at_most_twenty_rows(tmp_path: Path) -> None:
-    raw = rows(30)
-    assert len(compared(tmp_path, raw, [changed(one, tier="silver") for one in raw])) == 20
 
 
 def test_flag_values_are_distinct_and_tell_null_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

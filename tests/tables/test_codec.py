@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfcl.records.balance import BalancedTask
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.records.plan import Plan
+from bfcl.records.quality import SurfaceCheck, SurfaceQuality
 from bfcl.records.surface import Surface, Turn, Violation
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.trace import Call, Trace
@@ -76,6 +78,7 @@ SURFACE = Surface(
         Violation(guard="must_omit", key="slot", value="kiln"),
         Violation(guard="must_not_mention", key="tool", value="start"),
         Violation(guard="must_not_mention", key="phrase", value="lò"),
+        Violation(guard="novel_literal", key="reason", value="code"),
     ),
     turns=(
         Turn(kind="user", content="Đốt lò."),
@@ -109,6 +112,61 @@ REPLAY = ReplayVerdict(
     ),
     assertions=(AssertionOutcome(name="assert_fired", status="failed", detail="cold"),),
 )
+QUALITY = SurfaceQuality(
+    task_id=TaskId("kiln_studio__fire__01"),
+    base_task_id=ID,
+    template_id=TEMPLATE,
+    variant_index=1,
+    surface_source="model",
+    turn_policy="single_turn",
+    contract_version="1.1",
+    drop_source="python",
+    drop_reasons=("leakage:tool_name_leakage",),
+    advisory_failures=("fluency_naturalness:repetition",),
+    judge_error="missing_response",
+    checks=(
+        SurfaceCheck(check="surface_shape", status="passed", source="python"),
+        SurfaceCheck(check="semantic_preservation", status="passed", source="python"),
+        SurfaceCheck(
+            check="leakage", status="failed", source="python", reason_code="tool_name_leakage", evidence="start"
+        ),
+        SurfaceCheck(check="language_locale", status="error", source="surface_judge", reason_code="missing_response"),
+        SurfaceCheck(check="fluency_naturalness", status="failed", source="surface_judge", reason_code="repetition"),
+        SurfaceCheck(check="clarity_coherence", status="not_applicable", source="surface_judge"),
+    ),
+)
+
+BALANCED = BalancedTask(
+    task_id=ID,
+    contract_version="1.0",
+    selected=False,
+    is_duplicate=True,
+    duplicate_cluster_id="dedup-1",
+    representative_task_id=TaskId("kiln_studio__fire__01"),
+    drop_reason="balance_quota",
+    balance_dimension="category",
+    selection_rank=None,
+    curator_cluster_id=None,
+    curator_is_duplicate=False,
+    curator_predecessor_id=None,
+    curator_similarity_score=0.25,
+    text_hash="a1",
+    capability_signature="b2",
+    language="vi",
+    edge_signatures=("rare",),
+    intent="fire",
+    category="firings",
+    required_tools=("look", "start"),
+    tools_present=("look", "mở", "start"),
+    difficulty="easy",
+    turn_class="multi_turn",
+    tool_call_count="3+",
+    turn_policy="correction",
+    num_turns=2,
+    num_tool_calls=4,
+    coverage_locked=False,
+    representative_rank=(False, 3, "c3"),
+)
 
 SAMPLES: list[tuple[codec.Codec[Any], Any]] = [
     (codec.TASKS, task()),
@@ -118,6 +176,8 @@ SAMPLES: list[tuple[codec.Codec[Any], Any]] = [
     (codec.TRACES, TRACE),
     (codec.SCHEMA_VERDICTS, SCHEMA),
     (codec.REPLAY_VERDICTS, REPLAY),
+    (codec.QUALITIES, QUALITY),
+    (codec.BALANCED, BALANCED),
 ]
 
 
@@ -155,7 +215,7 @@ def test_rows_publish_the_documented_json() -> None:
     )
     assert codec.surface_row(SURFACE)["guard_violations"] == (
         '[{"guard":"must_omit","slot":"kiln"},{"guard":"must_not_mention","tool":"start"},'
-        '{"guard":"must_not_mention","phrase":"lò"}]'
+        '{"guard":"must_not_mention","phrase":"lò"},{"guard":"novel_literal","reason":"code"}]'
     )
     assert codec.surface_row(SURFACE)["turns"] == (
         '[{"content":"Đốt lò.","kind":"user"},{"call_group":0,"kind":"calls"},{"content":"","kind":"assistant_text"}]'
@@ -171,9 +231,25 @@ def test_rows_publish_the_documented_json() -> None:
     )
 
 
+def test_balanced_row_holds_tool_sets_and_rank_as_canonical_json() -> None:
+    row = codec.balanced_row(BALANCED)
+    texts = (row["required_tools"], row["tools_present"], row["representative_rank"])
+    assert texts == ('["look","start"]', '["look","mở","start"]', '[false,3,"c3"]')
+
+
+def test_quality_row_says_the_decision_and_every_check() -> None:
+    row = codec.quality_row(QUALITY)
+    assert (row["accepted"], row["decision"], row["drop_source"]) == (False, "dropped", "python")
+    statuses = [row[name] for name in row if name.endswith("_status")]
+    assert statuses == ["passed", "passed", "failed", "error", "failed", "not_applicable"]
+    assert row["checks"].startswith(
+        '[{"check":"surface_shape","evidence":null,"reason_code":null,"source":"python","status":"passed"},'
+    )
+
+
 def test_surface_from_row_refuses_a_violation_of_no_known_key() -> None:
     row = codec.surface_row(SURFACE)
-    with pytest.raises(KeyError, match="slot, tool or phrase"):
+    with pytest.raises(KeyError, match="slot, tool, phrase, reason"):
         codec.surface_from_row({**row, "guard_violations": '[{"guard":"must_omit"}]'})
 
 

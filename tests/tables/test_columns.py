@@ -32,6 +32,19 @@ LISTED = {
     "replay_validated_tasks": (
         "task_id s, template_id s, valid b, reason s, detail s, num_tool_results i, tool_results j, assertions j"
     ),
+    "surface_validated_tasks": (
+        "task_id s, base_task_id s, template_id s, variant_index i, surface_source s, turn_policy s,"
+        " contract_version s, accepted b, decision s, drop_source s, drop_reasons [s], advisory_failures [s],"
+        " judge_error s, surface_shape_status s, semantic_preservation_status s, leakage_status s,"
+        " language_locale_status s, fluency_naturalness_status s, clarity_coherence_status s, checks j"
+    ),
+    "balanced_tasks": (
+        "task_id s, contract_version s, selected b, is_duplicate b, duplicate_cluster_id s, representative_task_id s,"
+        " drop_reason s, balance_dimension s, selection_rank i, curator_cluster_id s, curator_is_duplicate b,"
+        " curator_predecessor_id s, curator_similarity_score f, text_hash s, capability_signature s, language s,"
+        " edge_signatures [s], intent s, category s, required_tools s, tools_present s, difficulty s, turn_class s,"
+        " tool_call_count s, turn_policy s, num_turns i, num_tool_calls i, coverage_locked b, representative_rank s"
+    ),
 }
 
 

@@ -27,6 +27,7 @@ ARROW = {
     "i": pa.int32(),
     "u": pa.uint64(),
     "b": pa.bool_(),
+    "f": pa.float64(),
     "[s]": pa.list_(pa.string()),
 }
 

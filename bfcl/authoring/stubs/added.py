@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from bfcl.checks.static import static_findings
 from bfcl.config.loaded import LoadedConfig
 from bfcl.config.model import RunConfig
 from bfcl.errors import PackError, Problem
-from bfcl.files import replace_atomic, storage
+from bfcl.files import replace_atomic, storage, temporary_directory
 from bfcl.pack.layout import allowed_roots, shown
 from bfcl.pack.load import read_pack
 from bfcl.pack.model import Pack, Role
@@ -109,7 +108,7 @@ def added(root: Path, role: Role, grow: Grow) -> Added:
 @contextmanager
 def _copied(pack: Pack, role: Role, data: bytes) -> Iterator[Path]:
     """A directory below which the pack lies at its own absolute path, with the new bytes; gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="bfcl-copy-") as directory:
+    with temporary_directory("copy") as directory:
         top = Path(os.path.realpath(directory))
         with storage(top):
             for path in {*pack.paths.values(), *(file.path for file in pack.files.values())}:

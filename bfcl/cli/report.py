@@ -1,0 +1,93 @@
+"""`bfcl report`: what is in a published run, as one page for a browser?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from bfcl.cli.place import project_root, run_of_config, searched_runs
+from bfcl.cli.replay_seconds import replay_timing
+from bfcl.cli.show import Format, format_option, print_json
+from bfcl.errors import ConfigError, Problem
+from bfcl.files import write_atomic
+from bfcl.graph.layout import BuildTree
+from bfcl.pack.layout import shown
+from bfcl.release.report.libraries import require_libraries
+from bfcl.release.report.page import report_page
+from bfcl.release.verify import verify_release
+
+
+@click.command
+@click.argument("run_dir", type=click.Path(path_type=Path), required=False)
+@click.option("--run", "directory", type=click.Path(path_type=Path), help="The same as RUN_DIR.")
+@click.option("--config", type=click.Path(path_type=Path), help="Configuration of the run, instead of its directory.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write (default: build/report/<name of the run>.html in the project).",
+)
+@format_option(auto="the page's path, to a terminal and to a script alike")
+def report(
+    run_dir: Path | None, directory: Path | None, config: Path | None, output: Path | None, format_: Format
+) -> None:
+    """Make one HTML page of a published run.
+
+    The run is verified first, as `bfcl verify` does. The page holds everything it shows and loads nothing: what became
+    of the tasks, of which kinds they are, assertions, replay times as far as the build log still has them, every
+    conversation with its calls and results, and where it all comes from. The path of the page goes to stdout. Without
+    RUN_DIR, --run and --config the only published run of the project is taken.
+
+    \b
+    Example:
+      bfcl report build/runs/tiny
+      bfcl report --config configs/mine.yaml --output mine.html
+    """
+    given = [each for each in (run_dir, directory, config) if each is not None]
+    if len(given) > 1:
+        raise click.UsageError("give one of RUN_DIR, --run and --config")
+    require_libraries()
+    project = project_root(Path.cwd())
+    if config is not None:
+        run = run_of_config(config, project).root
+    else:
+        run = given[0] if given else _only_run(project)
+    release = verify_release(run)
+    tree = BuildTree(project)
+    page = report_page(release, replay_timing(tree.log, release.manifest))
+    # Not `Path.name`: `runs/x/..` has none of its own.
+    name = os.path.basename(os.path.abspath(run))  # noqa: PTH100, PTH119
+    target = tree.root / "report" / f"{name}.html" if output is None else output
+    write_atomic(target, page.html)
+    place = os.path.abspath(target)  # noqa: PTH100 no link is followed: the path is the one that was asked for
+    if format_ == "json":
+        print_json(
+            {
+                "schema_version": "1.0",
+                "page": place,
+                "run": shown(run),
+                "run_id": release.manifest["run_id"],
+                "size_bytes": len(page.html),
+                "tasks": page.tasks,
+                "conversations": page.conversations,
+            }
+        )
+    else:
+        click.echo(place)
+
+
+def _only_run(project: Path) -> Path:
+    """The published run of a project that has no other. Raises ConfigError `run_not_found`, `run_ambiguous`."""
+    found = [run.root for run in searched_runs(project) if run.manifest.is_file()]
+    if len(found) == 1:
+        return found[0]
+    names = [shown(run) for run in found]
+    if not found:
+        message = "no run of this project is published"
+        fix = "run `doit generate` first, or name the directory of a run"
+        raise ConfigError(Problem(code="run_not_found", subject=shown(project), message=message, fix=fix))
+    message = f"{len(names)} published runs are there: {', '.join(names)}; expected one"
+    raise ConfigError(
+        Problem(code="run_ambiguous", message=message, fix=f"choose one, such as `bfcl report {names[0]}`")
+    )

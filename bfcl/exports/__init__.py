@@ -1,0 +1,1 @@
+"""A benchmark in the shapes that other tools read, one module a format. Rule: generation.md §7."""

@@ -1,0 +1,102 @@
+"""Stage 11 at the border: survivors go in, one selection with its report comes out, whether targets were met or not."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from bfcl.canonical import Json, canonical_json, readable_json
+from bfcl.files import write_synced
+from bfcl.graph.quality import qualities
+from bfcl.graph.runner import entry_of
+from bfcl.graph.session import Session
+from bfcl.graph.shards import RowReader
+from bfcl.graph.store import Entry
+from bfcl.graph.unsharded import bring_up, write_table
+from bfcl.records.ids import TaskId
+from bfcl.stages import Stage
+from bfcl.stages.balancing.finder import Finder, likeness
+from bfcl.stages.balancing.partition import partition, preferences
+from bfcl.stages.balancing.survivor import Gathered, Survivor, gather
+from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
+from bfcl.stages.dedup_balancing import Balanced, balance, settings
+from bfcl.stages.state_machine import outline
+from bfcl.tables.codec import BALANCED, SURFACES, TASKS
+
+REPORT_FILE: Final = "dedup_balancing_report.json"
+RANKED_FILE: Final = "ranked.json"
+"""The selected ids by rank, beside the table."""
+
+
+def run_dedup_balancing(session: Session, stage: Stage) -> None:
+    """Find near-duplicates among the survivors and select what is published.
+
+    Raises: StageError as the finder and `balance` do, ModelError as the finder does, and `balancing_targets_unmet`
+    where the configuration says that a missed target ends the run; table and report then stay for people to read.
+    """
+    session.check_views(stage.name)
+    finder = session.finder
+    section = session.config.semantic_deduplication_config
+    gathered = functools.cache(lambda: gather(_survivors(session)))
+    params: dict[str, Json] = {
+        "section": asdict(section),
+        "task_generation": asdict(session.config.task_generation),
+        "seed": session.config.seed,
+        # A model is asked first: the key takes what it answered.
+        "finder": finder.prepare(lambda: gathered().texts),
+    }
+    inputs = {name: str(session.result(name).fp) for name in stage.reads}
+
+    def fill(directory: Path) -> None:
+        balanced = _balanced(session, finder, gathered())
+        write_table(directory, stage.writes[0], [BALANCED.encode(row) for row in balanced.rows])
+        write_synced(directory / RANKED_FILE, canonical_json(balanced.ranked))
+        write_synced(directory / REPORT_FILE, readable_json(balanced.report))
+
+    entry = bring_up(session, stage, inputs, params, fill)
+    if section.unmet_target_policy == "abort":
+        missed = json.loads(entry.file(REPORT_FILE).read_bytes())["unmet_targets"]
+        if missed:
+            raise targets_unmet([UnmetTarget(**target) for target in missed])
+
+
+def _balanced(session: Session, finder: Finder, gathered: Gathered) -> Balanced:
+    wanted = settings(session.config)
+    section = wanted.deduplication
+    assert section.n_clusters is not None
+    assert section.eps is not None
+    alike = likeness(finder, gathered.texts, section.n_clusters, section.eps)
+    standings = partition(gathered.candidates, alike, preferences(session.config))
+    return balance(gathered.candidates, standings, alike, wanted)
+
+
+def _survivors(session: Session) -> Iterator[Survivor]:
+    verdicts = qualities(entry_of(session, session.result("surface_quality")))
+    readers = [
+        RowReader(session.store, name, session.result(name).shards, session.order) for name in ("expand", "render")
+    ]
+    outlines = {name: outline(template) for name, template in session.templates.items()}
+    for batch in zip(*(reader.batches() for reader in readers), strict=True):
+        for lines in zip(*batch, strict=True):
+            task = TASKS.decode(lines[0])
+            verdict = verdicts.get(task.task_id)
+            if verdict is not None and verdict.accepted:
+                yield Survivor(task, outlines[task.template_id], SURFACES.decode(lines[1]), verdict)
+
+
+def read_balancing(session: Session) -> dict[str, Json] | None:
+    """The report of this run's selection, None where the stage is bypassed."""
+    if "dedup_balancing" not in session.holding:
+        return None
+    entry = entry_of(session, session.result("dedup_balancing"))
+    report: dict[str, Json] = json.loads(entry.file(REPORT_FILE).read_bytes())
+    return report
+
+
+def ranked_ids(entry: Entry) -> tuple[TaskId, ...]:
+    """The ids that a stored result selects, by rank."""
+    return tuple(TaskId(one) for one in json.loads(entry.file(RANKED_FILE).read_bytes()))

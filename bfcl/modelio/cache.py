@@ -1,0 +1,292 @@
+"""What did models answer before? The append-only recorded replies of one role. Rule: translation.md §13.5.
+
+One JSON line a reply. Several processes may append: each holds a lock file beside it and first reads what others added.
+A process killed while it appends leaves a last line that ends early: readers pass it over, the next append removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+from bfcl.canonical import Json, canonical_json
+from bfcl.digest import Digest, sha256_json
+from bfcl.errors import ModelError, Problem
+from bfcl.files import storage, sync_dir
+from bfcl.modelio.request import SCHEMA_VERSION, RoleRequest
+
+_FIELDS: Final = ("input_hash", "model_canonical", "request_hash", "response", "response_hash", "schema_version")
+_INVALID: Final = "model_io_cache_invalid"
+_REMEDY: Final = "restore the file from a copy, or delete the line to have it asked for again"
+
+
+class Recorded(NamedTuple):
+    """One recorded reply."""
+
+    response_hash: Digest
+    response: Json
+
+
+class _Place(NamedTuple):
+    """Where a record's line stands: replies are large, so they are read when they are wanted."""
+
+    line: int
+    start: int
+    size: int
+    response_hash: Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tail:
+    """What stands after the last line feed."""
+
+    is_record: bool
+    """Whole, but for its line feed."""
+
+
+class RoleCache:
+    """The recorded replies of one file, as far as read: at the start, and again before each append."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file, which may be absent.
+
+        Raises: ModelError `model_io_cache_invalid`, `model_io_cache_conflict`, each problem with its line.
+        """
+        self.path = path
+        self._places: dict[str, _Place] = {}
+        self._end = 0
+        self._line = 0
+        self._inode: int | None = None
+        descriptor = self._open(os.O_RDONLY)
+        if descriptor is not None:
+            try:
+                self._read_on(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def response_hash(self, request: RoleRequest) -> Digest | None:
+        """Of the request's recorded reply, None where there is none."""
+        place = self._places.get(request.request_hash)
+        return None if place is None else place.response_hash
+
+    def reply(self, request: RoleRequest) -> Json:
+        """The recorded reply to a request that has one.
+
+        Raises: ModelError `model_io_cache_invalid` where the file changed, or speaks of another model or input.
+        """
+        place = self._places[request.request_hash]
+        record = self._record(place)
+        for name, wanted in (("model_canonical", request.model_canonical), ("input_hash", request.input_hash)):
+            if record[name] != wanted:
+                raise ModelError(self._invalid(place.line, f"`{name}` is not that of the request it is recorded for"))
+        response: Json = record["response"]
+        return response
+
+    def put(self, replies: Sequence[tuple[RoleRequest, Json]]) -> None:
+        """Append replies that passed their role's contract, in one write that has reached the disk on return.
+
+        A reply that is recorded already is passed over. Raises: ModelError `model_io_cache_conflict` for one that is
+        recorded otherwise, and as on reading; StageError `storage_failed`. Nothing is appended then.
+        """
+        with self._locked():
+            descriptor = self._open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            assert descriptor is not None
+            try:
+                tail = self._read_on(descriptor)
+                lines = [line for request, response in replies if (line := self._line_of(request, response))]
+                if lines:
+                    self._append(descriptor, b"\n" if tail is not None and tail.is_record else b"", b"".join(lines))
+            finally:
+                os.close(descriptor)
+
+    # --- reading ---
+
+    def _read_on(self, descriptor: int) -> _Tail | None:
+        """Take in every line behind those known; what stands behind the last line feed, None for nothing."""
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(self._invalid(None, "is no regular file"))
+        if self._inode not in (None, status.st_ino) or status.st_size < self._end:
+            raise ModelError(self._invalid(None, "was replaced or cut short while it was in use"))
+        self._inode = status.st_ino
+        problems: list[Problem] = []
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            stream.seek(self._end)
+            for data in stream:
+                if not data.endswith(b"\n"):
+                    tail = self._read_tail(data, problems)
+                    break
+                problems += self._take(data)
+                self._end += len(data)
+                self._line += 1
+            else:
+                tail = None
+        if problems:
+            raise ModelError(problems)
+        return tail
+
+    def _read_tail(self, data: bytes, problems: list[Problem]) -> _Tail:
+        try:
+            json.loads(data)
+        except json.JSONDecodeError as error:
+            if error.msg == "Extra data":
+                problems.append(self._invalid(self._line + 1, "something follows a whole record"))
+            return _Tail(is_record=False)
+        except (ValueError, RecursionError):
+            return _Tail(is_record=False)
+        problems += self._take(data)
+        return _Tail(is_record=True)
+
+    def _take(self, data: bytes) -> Iterator[Problem]:
+        """Note where a record stands; blank lines and a record that is there already pass."""
+        if not data.strip():
+            return
+        number = self._line + 1
+        try:
+            record = _checked(data)
+        except (ValueError, RecursionError) as error:
+            yield self._invalid(number, str(error) if isinstance(error, _Unfit) else "is no JSON")
+            return
+        place = _Place(number, self._end, len(data), record["response_hash"])
+        before = self._places.setdefault(record["request_hash"], place)
+        if before != place and self._record(before) != record:
+            yield self._conflict(record["request_hash"], before.line, number)
+
+    def _record(self, place: _Place) -> dict[str, Any]:
+        descriptor = self._open(os.O_RDONLY)
+        if descriptor is None:
+            raise ModelError(self._invalid(None, "vanished while it was in use"))
+        try:
+            data = os.pread(descriptor, place.size, place.start)
+        finally:
+            os.close(descriptor)
+        try:
+            record = _checked(data)
+        except (ValueError, RecursionError):
+            record = {}
+        if record.get("response_hash") != place.response_hash:
+            raise ModelError(self._invalid(place.line, "changed while it was in use"))
+        return record
+
+    # --- writing ---
+
+    def _line_of(self, request: RoleRequest, response: Json) -> bytes | None:
+        """The line to append, None where it is there. Raises: ModelError `model_io_cache_conflict`."""
+        response_hash = sha256_json(response)
+        place = self._places.get(request.request_hash)
+        if place is None:
+            record: dict[str, Json] = {
+                "schema_version": SCHEMA_VERSION,
+                "request_hash": request.request_hash,
+                "model_canonical": request.model_canonical,
+                "input_hash": request.input_hash,
+                "response_hash": response_hash,
+                "response": response,
+            }
+            return canonical_json(record) + b"\n"
+        if place.response_hash != response_hash:
+            raise ModelError(self._conflict(request.request_hash, place.line, None))
+        return None
+
+    def _append(self, descriptor: int, joint: bytes, data: bytes) -> None:
+        with storage(self.path):
+            if not joint:
+                # What a killed process left unfinished; it holds the lock no more.
+                os.ftruncate(descriptor, self._end)
+            before = os.fstat(descriptor).st_size
+            left = memoryview(joint + data)
+            try:
+                while left:
+                    left = left[os.write(descriptor, left) :]
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, before)
+                raise
+        self._read_on(descriptor)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        path = self.path.with_name(f".{self.path.name}.lock")
+        with storage(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            if os.fstat(descriptor).st_mode & 0o077:
+                raise ModelError(
+                    Problem(
+                        code=_INVALID,
+                        path=str(path),
+                        message="others than its owner may open this lock file; expected mode 0600",
+                        fix=f"chmod 600 {path}",
+                    )
+                )
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _open(self, flags: int) -> int | None:
+        """A descriptor; None where the file is absent and not to be made."""
+        makes = bool(flags & os.O_CREAT)
+        try:
+            if makes and not self.path.exists():
+                with storage(self.path):
+                    descriptor = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                    sync_dir(self.path.parent)
+                return descriptor
+            # Without waiting: what is no file at all, a pipe say, is refused by whoever reads it.
+            return os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            link = error.errno == errno.ELOOP
+            self._refuse(None, "is a symbolic link" if link else f"cannot be opened: {error.strerror}")
+
+    # --- refusals ---
+
+    def _refuse(self, line: int | None, message: str) -> NoReturn:
+        raise ModelError(self._invalid(line, message))
+
+    def _invalid(self, line: int | None, message: str) -> Problem:
+        return Problem(code=_INVALID, path=str(self.path), line=line, message=message, fix=_REMEDY)
+
+    def _conflict(self, request_hash: str, before: int, line: int | None) -> Problem:
+        where = "a reply that came now" if line is None else "this line"
+        return Problem(
+            code="model_io_cache_conflict",
+            path=str(self.path),
+            line=before if line is None else line,
+            message=f"line {before} records another reply to {request_hash} than {where}",
+            fix="keep the one that your publication was made with; a recorded reply is never replaced",
+        )
+
+
+class _Unfit(ValueError):
+    """JSON, but no record of ours; says why."""
+
+
+def _checked(data: bytes) -> dict[str, Any]:
+    """The record of a line. Raises ValueError, and RecursionError for what is nested too deeply."""
+    record = json.loads(data)
+    if not isinstance(record, dict) or sorted(record) != list(_FIELDS):
+        raise _Unfit(f"has other fields than a record; expected {', '.join(_FIELDS)}")
+    if record["schema_version"] != SCHEMA_VERSION:
+        raise _Unfit(f'`schema_version` is not "{SCHEMA_VERSION}"')
+    for name in ("input_hash", "model_canonical", "request_hash"):
+        if not isinstance(record[name], str):
+            raise _Unfit(f"`{name}` is no text")
+    if record["response_hash"] != sha256_json(record["response"]):
+        raise _Unfit("`response_hash` is not that of the response")
+    return record

@@ -1,0 +1,38 @@
+"""What opens a provider's door? Named by a variable, read at need, never shown. Rule: translation.md §13.3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bfcl.errors import ModelError, Problem
+
+
+class Credential:
+    """The value behind a variable's name. It is held by nobody: each request reads it anew."""
+
+    __slots__ = ("_environment", "variable")
+
+    def __init__(self, variable: str, environment: Mapping[str, str]) -> None:
+        self.variable = variable
+        self._environment = environment
+
+    def __repr__(self) -> str:
+        return f"Credential({self.variable}=<redacted>)"
+
+    def reveal(self) -> str:
+        """The value, for a header and nothing else.
+
+        Raises: ModelError `model_credential_missing` where it is unset, blank, or holds what no header can carry.
+        """
+        value = self._environment.get(self.variable, "")
+        if value.strip() and value.isascii() and value.isprintable():
+            return value
+        seen = "holds what no HTTP header can carry" if value.strip() else "is not set"
+        raise ModelError(
+            Problem(
+                code="model_credential_missing",
+                message=f"the environment variable that the registry names {seen}",
+                subject=self.variable,
+                fix=f"export {self.variable} with the provider's key, then run the same command again",
+            )
+        )

@@ -1,0 +1,210 @@
+"""Which targets does the best selection miss, and why? Rule: generation.md §3.8.9, §11.5."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from bfcl.canonical import Json
+from bfcl.errors import Problem, StageError
+from bfcl.stages.balancing.budget import Budget, Shortfall
+from bfcl.stages.balancing.candidate import Candidate, CoverageBucket
+from bfcl.stages.balancing.dimensions import DIMENSIONS, Reading, counts, intent_bucket
+from bfcl.stages.balancing.quotas import apportioned
+from bfcl.stages.balancing.terms import Terms, intent_allowance
+
+CODE: Final = "balancing_targets_unmet"
+
+TOOL_CALL_TOLERANCE: Final = Fraction(1, 20)
+"""A tool call bucket this near its share is met."""
+
+ALL_ROWS: Final = "all"
+"""The one bucket of `publication_count`."""
+
+Reason: TypeAlias = (
+    Shortfall
+    | Literal[
+        "coverage_constraint",
+        "insufficient_inventory",
+        "coverage_or_cross_dimension_constraint",
+        "intent_share_exceeded",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmetTarget:
+    """One bucket with another number of selected rows than asked for."""
+
+    dimension: str
+    bucket: str
+    target: int
+    actual: int
+    inventory: int
+    """Rows of the bucket that could be selected from."""
+    reason: Reason
+
+    def to_json(self) -> dict[str, Json]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Outcome(NamedTuple):
+    """What was selected, from what, under which terms."""
+
+    eligible: Sequence[Candidate]
+    selected: Sequence[Candidate]
+    terms: Terms
+    budget: Budget
+
+
+def unmet_targets(outcome: Outcome) -> tuple[UnmetTarget, ...]:
+    """Every missed target: publication count, categories, fixed mixes, tool calls, intents; buckets sorted."""
+    return (
+        *_publication_count(outcome),
+        *_categories(outcome),
+        *(each for dimension in outcome.terms.quotas for each in _fixed_mix(outcome, dimension)),
+        *_tool_calls(outcome),
+        *_intents(outcome),
+    )
+
+
+def targets_unmet(unmet: Sequence[UnmetTarget]) -> StageError:
+    """The refusal under `unmet_target_policy: abort`: one problem a target."""
+    return StageError(
+        Problem(
+            code=CODE,
+            subject=f"{each.dimension} `{each.bucket}`",
+            message=f"{each.actual} rows are selected of {each.inventory} there are; expected "
+            f"{_EXPECTED.get(each.dimension, '')}{each.target} ({each.reason})",
+            fix=_FIXES[each.reason],
+        )
+        for each in unmet
+    )
+
+
+_EXPECTED: Final = {"category": "at most ", "intent": "at most "}
+
+_FIXES: Final[dict[Reason, str]] = {
+    "insufficient_candidate_inventory": "raise `task_generation.candidate_tasks_per_category`, or lower the target",
+    "category_cap_limits_inventory": "raise `task_generation.tasks_per_category`, or lower the target",
+    "insufficient_surface_diversity": "relax `max_exact_surface_reuse` or `min_exact_surface_ratio`, or word variants",
+    "intent_cap_limits_inventory": "raise `max_rows_per_intent`, or lower the target",
+    "execution_case_cap_limits_inventory": "raise `max_execution_case_reuse`, or lower the target",
+    "declared_mix_exceeds_inventory": "write templates for the scarcest bucket of the mixes, or lower its share",
+    "coverage_requires_more_than_declared_target": "raise `task_generation.target_published_tasks` to a row for each "
+    "coverage bucket, or let templates share edge signatures",
+    "coverage_constraint": "raise what is asked for, or let templates share edge signatures",
+    "insufficient_inventory": "write templates for this bucket, or lower its share",
+    "coverage_or_cross_dimension_constraint": "bring the mixes nearer to the inventory: `dedup_balancing_report.json` "
+    "counts it",
+    "intent_share_exceeded": "write templates of other intents for this category, or raise "
+    "`task_generation.max_intent_share`",
+}
+
+
+def _publication_count(outcome: Outcome) -> Iterator[UnmetTarget]:
+    budget = outcome.budget
+    if budget.target is not None and budget.shortfall is not None:
+        yield UnmetTarget(
+            dimension="publication_count",
+            bucket=ALL_ROWS,
+            target=budget.target,
+            actual=len(outcome.selected),
+            inventory=len(outcome.eligible),
+            reason=budget.shortfall,
+        )
+
+
+def _categories(outcome: Outcome) -> Iterator[UnmetTarget]:
+    cap = outcome.terms.category_cap
+    count = _Count.of(outcome, DIMENSIONS["category"])
+    for category, actual in sorted(count.actual.items()):
+        if actual > cap:
+            yield count.unmet("category", category, cap)
+
+
+def _fixed_mix(outcome: Outcome, dimension: str) -> Iterator[UnmetTarget]:
+    quotas = outcome.terms.quotas[dimension]
+    count = _Count.of(outcome, DIMENSIONS[dimension])
+    for bucket in sorted({*quotas, *count.inventory}):
+        if count.actual[bucket] != quotas.get(bucket, 0):
+            yield count.unmet(dimension, bucket, quotas.get(bucket, 0))
+
+
+def _tool_calls(outcome: Outcome) -> Iterator[UnmetTarget]:
+    """Shares count among the selected rows whose bucket the mix names; without any, among all selected rows."""
+    shares = outcome.terms.tool_calls
+    count = _Count.of(outcome, DIMENSIONS["tool_call_count"])
+    named = sum(count.actual[bucket] for bucket in shares)
+    targets = apportioned(shares, named or len(outcome.selected))
+    for bucket, share in sorted(shares.items()):
+        seen = Fraction(count.actual[bucket], named) if named else Fraction(0)
+        if abs(seen - share) > TOOL_CALL_TOLERANCE:
+            yield count.unmet("tool_call_count", bucket, targets[bucket])
+
+
+def _intents(outcome: Outcome) -> Iterator[UnmetTarget]:
+    share = outcome.terms.intent_share
+    if share is None:
+        return
+    categories = counts(outcome.selected, DIMENSIONS["category"])
+    pairs = Counter((row.category, row.intent) for row in outcome.selected)
+    inventory = Counter((row.category, row.intent) for row in outcome.eligible)
+    named = {(row.category, row.intent): intent_bucket(row) for row in outcome.selected}
+    for pair, actual in sorted(pairs.items()):
+        allowed = intent_allowance(share, categories[pair[0]])
+        if actual > allowed:
+            yield UnmetTarget(
+                dimension="intent",
+                bucket=named[pair],
+                target=allowed,
+                actual=actual,
+                inventory=inventory[pair],
+                reason="intent_share_exceeded",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    """Rows along one dimension, by bucket."""
+
+    actual: Counter[str]
+    inventory: Counter[str]
+    forced: Counter[str]
+    """Coverage buckets all of whose rows are of this one: coverage alone needs so many rows of it."""
+    size: int
+
+    @classmethod
+    def of(cls, outcome: Outcome, reading: Reading) -> _Count:
+        covering: dict[CoverageBucket, set[str]] = {}
+        for row in outcome.eligible:
+            covering.setdefault(row.coverage_bucket, set()).add(reading(row))
+        return cls(
+            actual=Counter(map(reading, outcome.selected)),
+            inventory=Counter(map(reading, outcome.eligible)),
+            forced=Counter(next(iter(buckets)) for buckets in covering.values() if len(buckets) == 1),
+            size=len(outcome.selected),
+        )
+
+    def unmet(self, dimension: str, bucket: str, target: int) -> UnmetTarget:
+        return UnmetTarget(
+            dimension=dimension,
+            bucket=bucket,
+            target=target,
+            actual=self.actual[bucket],
+            inventory=self.inventory[bucket],
+            reason=self._reason(bucket, target),
+        )
+
+    def _reason(self, bucket: str, target: int) -> Reason:
+        if self.actual[bucket] < target:
+            if self.inventory[bucket] < target:
+                return "insufficient_inventory"
+            elsewhere = self.forced.total() - self.forced[bucket]
+            forced = self.size - elsewhere < target
+        else:
+            forced = self.forced[bucket] > target
+        return "coverage_constraint" if forced else "coverage_or_cross_dimension_constraint"

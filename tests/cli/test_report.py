@@ -1,0 +1,108 @@
+"""`bfcl report`: which run, where the page goes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bfcl.digest import sha256_file
+from tests.cli.conftest import Ended
+from tests.release.report import releases
+
+for library in ("jinja2", "altair", "vl_convert"):
+    pytest.importorskip(library, reason="the extra `report` is not installed")
+
+Command = Callable[..., Ended]
+
+
+def test_page_goes_to_the_build_directory_and_its_path_to_stdout(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo")
+    page = project / "build" / "report" / "demo.html"
+    assert bfcl("report", "runs/demo") == (0, f"{page}\n", "")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>\n")
+
+
+def test_page_goes_where_it_is_asked_for(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo")
+    assert bfcl("report", "--run", "runs/demo", "--output", "pages/one.html") == (0, f"{project}/pages/one.html\n", "")
+    assert not (project / "build").exists()
+    assert (project / "pages" / "one.html").stat().st_mode & 0o777 == 0o644
+
+
+def test_run_is_left_as_it_is(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo")
+
+    def files() -> dict[str, str]:
+        return {str(path): sha256_file(path) for path in (project / "runs").rglob("*") if path.is_file()}
+
+    before = files()
+    assert bfcl("report", "runs/demo").status == 0
+    assert files() == before
+
+
+def test_script_gets_a_document(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo", releases.lost_tasks())
+    said = bfcl("report", "runs/demo", "--format", "json")
+    page = project / "build" / "report" / "demo.html"
+    assert (said.status, said.err) == (0, "")
+    assert json.loads(said.out) == {
+        "schema_version": "1.0",
+        "page": str(page),
+        "run": "runs/demo",
+        "run_id": "demo-20260102T030405678901Z-0123456789ab-" + "f" * 32,
+        "size_bytes": page.stat().st_size,
+        "tasks": 8,
+        "conversations": 8,
+    }
+
+
+def test_only_published_run_is_found(bfcl: Command, project: Path) -> None:
+    releases.release(project / "build" / "runs" / "demo")
+    assert bfcl("report") == (0, f"{project}/build/report/demo.html\n", "")
+
+
+def test_choice_between_runs_is_left_to_people(bfcl: Command, project: Path) -> None:
+    for name in ("one", "two"):
+        releases.release(project / "build" / "runs" / name)
+    assert bfcl("report") == (
+        1,
+        "",
+        "run_ambiguous: 2 published runs are there: build/runs/one, build/runs/two; expected one\n"
+        "  fix: choose one, such as `bfcl report build/runs/one`\n",
+    )
+
+
+def test_run_that_is_not_published_is_no_run(bfcl: Command, project: Path) -> None:
+    releases.release(project / "build" / "runs" / "demo")
+    (project / "build" / "runs" / "demo" / "run_manifest.json").unlink()
+    said = bfcl("report")
+    assert (said.status, said.out) == (1, "")
+    assert "run_not_found: " in said.err
+    assert "no run of this project is published\n  fix: run `doit generate` first, or name the directory" in said.err
+
+
+def test_run_that_does_not_verify_is_refused_with_every_problem(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo")
+    for name in ("expected_traces", "replay_validated_tasks"):
+        (project / "runs" / "demo" / "stage_cache" / f"{name}.parquet").write_bytes(b"x")
+    said = bfcl("report", "runs/demo")
+    assert (said.status, said.out) == (1, "")
+    assert said.err.count("release_hash_mismatch: ") == 2
+    assert not (project / "build").exists()
+
+
+def test_two_ways_to_name_the_run_are_one_too_many(bfcl: Command, project: Path) -> None:
+    said = bfcl("report", "runs/demo", "--config", "configs/demo.yaml")
+    assert (said.status, said.out) == (1, "")
+    assert "give one of RUN_DIR, --run and --config" in said.err
+
+
+def test_output_that_cannot_be_written_is_told(bfcl: Command, project: Path) -> None:
+    releases.release(project / "runs" / "demo")
+    (project / "taken").write_bytes(b"")
+    said = bfcl("report", "runs/demo", "--output", "taken/page.html")
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("storage_failed: taken/page.html: cannot write: ")

@@ -1,0 +1,273 @@
+"""Shards on a real cluster of two worker processes: every job once, nothing left behind, everything else a refusal."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfcl.errors import BfclError, ConfigError, OracleError, StageError
+from bfcl.graph.dask_executor import IN_FLIGHT, LEAST_TASKS, DaskExecutor, check_cluster, weakest
+from bfcl.graph.executor import Compute, Job
+from bfcl.graph.host import python_minor
+from bfcl.graph.shards import Chunk
+from bfcl.graph.sources import package_digest
+from bfcl.records.ids import TemplateId
+from tests.clusters import REPOSITORY, Blunder, Cluster, Count, Die, Hold, Lose, Note, Refuse, cluster, until
+
+EXPECTED = f"expected package digest {package_digest()}, Python {python_minor()}, fork: yes"
+ANEW = "\n  fix: install on the cluster what this command runs, and start its processes anew"
+ELSEWHERE = "or leave `executor=` out to compute on this machine"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers that nobody breaks."""
+    with cluster(tmp_path_factory.mktemp("cluster"), workers=2) as running:
+        yield running
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster without workers, for a test to break; a lost worker is not given a second task."""
+    with cluster(tmp_path / "lonely", workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package lies with one comment more."""
+    place = tmp_path_factory.mktemp("other")
+    shutil.copytree(REPOSITORY / "bfcl", place / "bfcl", ignore=shutil.ignore_patterns("__pycache__"))
+    with (place / "bfcl" / "digest.py").open("a") as source:
+        source.write("# another\n")
+    return place
+
+
+def job(number: int, tasks: int = LEAST_TASKS) -> Job:
+    chunk = Chunk(template_id=TemplateId("t"), label=f"t/{number}", start=0, stop=tasks)
+    template: Any = None
+    return Job(number=number, template=template, chunk=chunk, rows={"expand": [b"{}"] * tasks})
+
+
+def executor(where: Cluster, **options: Any) -> DaskExecutor:
+    return DaskExecutor(where.address, _ignore, **options)
+
+
+def _ignore(_: Mapping[str, Any]) -> None: ...
+
+
+def refused(where: Cluster, compute: Compute) -> BfclError:
+    with pytest.raises(BfclError) as caught:
+        list(executor(where).run(iter([job(0)]), compute))
+    return caught.value
+
+
+def test_every_job_comes_back_once_with_its_own_rows_from_both_workers(two: Cluster, tmp_path: Path) -> None:
+    jobs = [job(number, 1 + number % LEAST_TASKS) for number in range(80)]
+    told = [pair for done in executor(two).run(iter(jobs), Note(tmp_path)) for pair in done]
+    assert sorted(one.number for one, _ in told) == list(range(80))
+    assert all(lines == [b"%d" % one.number] * one.tasks for one, lines in told)
+    assert {path.suffix for path in tmp_path.iterdir()} == {f".{worker.pid}" for worker in two.workers}
+
+
+def test_jobs_are_read_as_they_are_needed_and_nothing_is_left_behind(two: Cluster) -> None:
+    before = set(threading.enumerate())
+    read: list[int] = []
+
+    def jobs() -> Iterator[Job]:
+        for number in range(50):
+            read.append(number)
+            yield job(number)
+
+    results = executor(two).run(jobs(), Count())
+    next(results)
+    assert len(read) <= 2 * IN_FLIGHT * len(two.workers)
+    results.close()  # type: ignore[attr-defined]
+    assert set(threading.enumerate()) == before
+    assert two.tasks() == 0
+
+
+def test_interrupt_withdraws_what_no_worker_has_begun(two: Cluster, tmp_path: Path) -> None:
+    results = executor(two).run((job(number) for number in range(50)), Note(tmp_path))
+    next(results)
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
+    assert two.tasks() == 0
+    assert len(list(tmp_path.iterdir())) <= 2 * IN_FLIGHT * len(two.workers)
+
+
+def test_refusal_of_a_worker_reaches_the_caller_and_names_it(two: Cluster) -> None:
+    error = refused(two, Refuse())
+    assert type(error) is OracleError
+    told = str(error)
+    assert told in [f"worker_start_failed: no room (on worker {one})\n  fix: make room" for one in two.addresses()]
+
+
+def test_bug_on_a_worker_reaches_the_caller(two: Cluster) -> None:
+    with pytest.raises(RuntimeError, match="a bug"):
+        list(executor(two).run(iter([job(0)]), Blunder()))
+
+
+def test_group_that_loses_rows_is_a_bug(two: Cluster) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        list(executor(two).run(iter([job(0)]), Lose()))
+
+
+def test_lost_worker_costs_only_time(tmp_path: Path) -> None:
+    with cluster(tmp_path / "cluster", workers=2) as breaking:
+        work = Hold(tmp_path)
+        told: list[int] = []
+
+        def collect() -> None:
+            results = executor(breaking).run((job(number) for number in range(8)), work)
+            told.extend(one.number for done in results for one, _ in done)
+
+        collecting = threading.Thread(target=collect)
+        collecting.start()
+        victim = breaking.workers[0]
+        until(lambda: any(path.suffix == f".{victim.pid}" for path in tmp_path.iterdir()), victim)
+        victim.kill()
+        (tmp_path / "go").touch()
+        collecting.join()
+    assert sorted(told) == list(range(8))
+
+
+def test_group_that_takes_its_worker_down_is_refused(lonely: Cluster) -> None:
+    lonely.add()
+    lonely.ready()
+    assert str(refused(lonely, Die())) == (
+        f"executor_lost: dask:{lonely.address}: worker after worker was lost while it computed t/0; finished shards "
+        "are kept\n  fix: look for the reason in the logs of the workers, their memory limit first; then run again, or "
+        "without `executor=`"
+    )
+
+
+def test_scheduler_that_goes_away_is_refused(lonely: Cluster, tmp_path: Path) -> None:
+    worker = lonely.add()
+    lonely.ready()
+    caught: list[BfclError] = []
+
+    def collect() -> None:
+        caught.append(refused(lonely, Hold(tmp_path)))
+
+    collecting = threading.Thread(target=collect)
+    collecting.start()
+    until(lambda: any(path.suffix == f".{worker.pid}" for path in tmp_path.iterdir()), worker)
+    lonely.scheduler.kill()
+    collecting.join()
+    (tmp_path / "go").touch()
+    assert str(caught[0]) == (
+        f"executor_unreachable: dask:{lonely.address}: the connection was lost; finished shards are kept\n"
+        f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
+    )
+
+
+def test_cluster_that_stays_without_workers_is_refused(lonely: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(StageError) as caught:
+        list(executor(lonely, patience_s=0.5).run(iter([job(0)]), Count()))
+    assert str(caught.value) == (
+        f"executor_unreachable: dask:{lonely.address}: no worker for 0 s\n  fix: start workers for it, {ELSEWHERE}"
+    )
+
+
+def test_workers_of_another_program_are_refused_before_anything_is_sent(
+    lonely: Cluster, other: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    (bare / "bfcl").mkdir(parents=True)
+    (bare / "bfcl" / "__init__.py").touch()
+    lonely.add(package=other)
+    lonely.add(package=bare)
+    lonely.ready()
+    edited, empty = lonely.addresses()
+    with pytest.raises(StageError) as caught:
+        check_cluster(lonely.address)
+    assert sorted(str(problem) for problem in caught.value.problems) == sorted(
+        [
+            f"executor_mismatch: {edited}: runs package digest {digest_of(other)}; {EXPECTED}{ANEW}",
+            f"executor_mismatch: {empty}: cannot load bfcl: ModuleNotFoundError(\"No module named 'bfcl.graph'\"); "
+            f"{EXPECTED}{ANEW}",
+        ]
+    )
+
+
+def test_worker_of_another_program_that_comes_later_is_refused(lonely: Cluster, other: Path, tmp_path: Path) -> None:
+    same = lonely.add()
+    lonely.ready()
+    caught: list[BfclError] = []
+
+    def collect() -> None:
+        with pytest.raises(StageError) as refusal:
+            list(executor(lonely).run((job(number) for number in range(8)), Hold(tmp_path)))
+        caught.append(refusal.value)
+
+    collecting = threading.Thread(target=collect)
+    collecting.start()
+    until((tmp_path / f"0.{same.pid}").exists, same)
+    lonely.add(package=other)
+    lonely.ready()
+    (tmp_path / "go0").touch()
+    collecting.join()
+    (tmp_path / "go").touch()
+    _, late = lonely.addresses()
+    assert str(caught[0]) == f"executor_mismatch: {late}: runs package digest {digest_of(other)}; {EXPECTED}{ANEW}"
+
+
+def digest_of(place: Path) -> str:
+    """The package digest that a process started from there finds."""
+    command = [sys.executable, "-c", "from bfcl.graph.sources import package_digest as d; print(d())"]
+    told = subprocess.run(
+        command, env={"PYTHONPATH": str(place)}, cwd=place, capture_output=True, text=True, check=True
+    )
+    return told.stdout.strip()
+
+
+def test_address_where_nothing_listens_is_refused_and_leaves_no_thread() -> None:
+    before = set(threading.enumerate())
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(StageError) as caught:
+            check_cluster(address)
+    assert str(caught.value) == (
+        f"executor_unreachable: dask:{address}: [Errno 111] Connection refused\n"
+        f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
+    )
+    assert set(threading.enumerate()) == before
+
+
+def test_address_without_a_port_is_refused() -> None:
+    with pytest.raises(StageError) as caught:
+        check_cluster("scheduler")
+    assert str(caught.value) == (
+        "executor_unreachable: dask:scheduler: names no port\n"
+        f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
+    )
+
+
+def test_missing_library_is_one_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigError) as caught:
+        check_cluster("127.0.0.1:8786")
+    assert str(caught.value) == (
+        "extra_not_installed: executor: `executor=dask:` needs the extra `distributed`: import of distributed halted; "
+        "None in sys.modules\n  fix: `pip install 'bfcl-build[distributed]'`, or leave `executor=` out"
+    )
+
+
+def test_weakest_level_is_what_every_place_reached() -> None:
+    here = {"landlock": 7, "network_namespace": True, "rlimits": True}
+    there = {"landlock": 4, "network_namespace": False, "rlimits": True}
+    bare = {"landlock": None, "network_namespace": True, "rlimits": True}
+    assert weakest([here]) == here
+    assert weakest([here, there]) == there
+    assert weakest([here, there, bare]) == {"landlock": None, "network_namespace": False, "rlimits": True}
+    assert weakest([here, {}]) == dict.fromkeys(here)

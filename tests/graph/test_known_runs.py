@@ -1,0 +1,46 @@
+"""Which run directories a project has, and in which order they are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bfcl.graph.known_runs import configurations, known_runs, run_named_by
+
+
+def write_config(path: Path, name: str, output: str = "../build/runs") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"expt_name: {name}\noutput_dir: {output}\n")
+
+
+def test_runs_come_in_the_order_default_build_other_configurations(tmp_path: Path) -> None:
+    write_config(tmp_path / "configs" / "tiny.yaml", "z")
+    write_config(tmp_path / "configs" / "b.yaml", "b", "../far")
+    write_config(tmp_path / "configs" / "a.yaml", "a", "../far")
+    for name in ("z", "y", "x"):
+        (tmp_path / "build" / "runs" / name).mkdir(parents=True)
+    found = known_runs(tmp_path)
+    names = [run.root.relative_to(tmp_path).as_posix() for run in found.runs]
+    assert names == ["build/runs/z", "build/runs/x", "build/runs/y", "far/a", "far/b"]
+    assert found.unreadable == ()
+
+
+def test_run_that_two_configurations_name_through_a_link_comes_once(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "near").symlink_to(tmp_path / "far")
+    write_config(tmp_path / "configs" / "a.yaml", "a", "../far")
+    write_config(tmp_path / "configs" / "b.yaml", "a", "../near")
+    assert [run.root for run in known_runs(tmp_path).runs] == [tmp_path / "far" / "a"]
+
+
+def test_configurations_that_name_no_run_are_told(tmp_path: Path) -> None:
+    broken, silent = tmp_path / "configs" / "broken.yaml", tmp_path / "configs" / "silent.yaml"
+    write_config(silent, "''")
+    broken.write_text("- [\n")
+    found = known_runs(tmp_path)
+    assert (found.runs, found.unreadable) == ((), (broken, silent))
+    assert run_named_by(tmp_path, broken) is None
+
+
+def test_project_without_configurations_and_build_has_no_run(tmp_path: Path) -> None:
+    assert known_runs(tmp_path).runs == ()
+    assert configurations(tmp_path / "configs") == []
