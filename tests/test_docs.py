@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,39 @@ def test_command_is_documented_with_its_options(name: str) -> None:
     assert [option for option in options if not any(f"`{option}" in row for row in rows)] == []
 
 
+def test_command_table_of_the_build_page_lists_every_option() -> None:
+    section = page("build.md").partition("## The commands of `bfcl`")[2].partition("\n## ")[0]
+    rows = {row.split("`")[1].split()[1]: row for row in section.splitlines() if row.startswith("| `bfcl ")}
+    assert {"init", "trace", "build-report", "report", "verify", "gc"} <= set(rows)
+    commands = {name: cli.get_command(click.Context(cli), name) for name in rows}
+    options = [
+        (name, option)
+        for name, command in commands.items()
+        for part in (command.params if command is not None else [])
+        if isinstance(part, click.Option)
+        for option in part.opts
+    ]
+    assert [(name, option) for name, option in options if f"`{option}" not in rows[name]] == []
+
+
+def test_funnel_section_explains_every_line_in_its_order() -> None:
+    section = page("build.md").partition("## The funnel")[2].partition("\n## ")[0]
+    assert list(first_cells(section)) == funnel_labels()
+
+
+def funnel_labels() -> list[str]:
+    """First text of every pair the funnel is printed from."""
+    tree = ast.parse((PACKAGE / "graph" / "funnel.py").read_text(encoding="utf-8"))
+    (table,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "_table"]
+    tuples = [node for node in ast.walk(table) if isinstance(node, ast.Tuple) and len(node.elts) == 3]
+    tuples.sort(key=lambda node: node.lineno)
+    return [
+        node.elts[0].value
+        for node in tuples
+        if isinstance(node.elts[0], ast.Constant) and isinstance(node.elts[0].value, str)
+    ]
+
+
 DOIT_COMMANDS = ("list", "info", "forget", "clean")
 ABSENT = ("translate", "eval")
 """Named to say that this release does not have them."""
@@ -479,6 +513,23 @@ def test_page_names_no_machine_and_no_foreign_package(path: Path) -> None:
     assert re.findall(r"/(?:work|home|root|tmp|Users|opt)/\S*", text) == []
     assert re.findall(r"https?://(?!example\.)\S*(?:pypi|index|simple|proxy)\S*", text) == []
     assert re.findall(r"pip install bfcl(?!-build)\b", text) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_installs_extras_that_exist_from_a_checkout(path: Path) -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
+    for source, extras in re.findall(r"pip install [^\n]*'([^'\[\n]+)\[([\w,]+)\]'", blocks):
+        assert source in ("PATH_OF_THE_CHECKOUT", ".")
+        assert sorted(set(extras.split(",")) - set(known)) == []
+
+
+def test_readme_lists_every_extra_of_a_feature_that_is_there() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("\n## Extras\n")[2].partition("\n## ")[0]
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (developing,) = [line for line in known["dev"] if line.startswith("bfcl-build[")]
+    assert set(first_cells(section)) == set(developing.removeprefix("bfcl-build[").removesuffix("]").split(","))
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=lambda path: path.name)

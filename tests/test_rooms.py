@@ -36,6 +36,17 @@ WINGS = {"translate", "evaluate", "authoring"}
 ROOT_FILES = {"__init__.py", "__main__.py", "canonical.py", "digest.py", "errors.py", "files.py", "located.py"}
 BUNDLED_WORDS = ("tiny_library", "checkout_book", "patron", "BK-", "banking", "tai_khoan")
 
+BROAD = {
+    # Pack code may raise anything, and a world has to say so.
+    "oracle/child.py",
+    "oracle/describing.py",
+    "oracle/episode.py",
+    "oracle/packcode.py",
+    # Every filesystem behind fsspec raises errors of its own kind, and none of them may stop a run.
+    "graph/remote_cache.py",
+}
+"""The modules that may end any exception: decision 0012. Whoever only looks at one and raises it again ends none."""
+
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -110,3 +121,50 @@ def test_pyarrow_is_imported_inside_functions_of_tables_only() -> None:
             if any(name.split(".")[0] == "pyarrow" for name in names):
                 importers.add(room_of(path))
     assert importers <= {"tables"}
+
+
+def names_any_exception(node: ast.expr | None) -> bool:
+    """Whether an `except` or a `suppress` with it ends whatever comes."""
+    if isinstance(node, ast.Tuple):
+        return any(names_any_exception(one) for one in node.elts)
+    return node is None or (isinstance(node, ast.Name) and node.id in ("Exception", "BaseException"))
+
+
+def ends_any_exception(tree: ast.AST) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and names_any_exception(node.type):
+            last = node.body[-1]
+            if not (isinstance(last, ast.Raise) and last.exc is None):
+                return True
+        suppressed = (
+            node.args if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "suppress" else []
+        )
+        if any(names_any_exception(one) for one in suppressed):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("try: f()\nexcept Exception: pass", True),
+        ("try: f()\nexcept: pass", True),
+        ("try: f()\nexcept (OSError, BaseException) as error: print(error)", True),
+        ("try: f()\nexcept Exception as error: raise OSError from error", True),
+        ("with contextlib.suppress(Exception): f()", True),
+        ("try: f()\nexcept BaseException:\n  undo()\n  raise", False),
+        ("try: f()\nexcept OSError: pass", False),
+        ("with suppress(OSError): f()", False),
+    ],
+)
+def test_ending_any_exception_is_recognised(text: str, ends: bool) -> None:
+    assert ends_any_exception(ast.parse(text)) is ends
+
+
+def test_only_named_modules_end_any_exception() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        if ends_any_exception(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == BROAD

@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from bfcl.checks.findings import Findings, Subject
@@ -56,7 +56,7 @@ _LIMIT_S: Final = 10.0
 def check(_subject: Subject) -> Findings:
     """What the built-in tools showed; the pack has no part in it. Raises: OracleError if no interpreter comes up."""
     try:
-        return found(_begun().result())
+        return found(_begun().seen())
     except BfclError:
         _begun.cache_clear()  # whatever kept it from starting may be gone the next time
         raise
@@ -67,12 +67,35 @@ def begin() -> None:
     _begun()
 
 
+class _Look(Thread):
+    """Looks once. A thread of its own and no pool: the process ends when it has ended, with no queue in between."""
+
+    def __init__(self) -> None:
+        super().__init__(name="bfcl-timeouts")
+        self._told: list[str | None] = []
+        self._refused: BfclError | None = None
+
+    def run(self) -> None:
+        try:
+            self._told.append(_trouble())
+        except BfclError as error:
+            self._refused = error
+
+    def seen(self) -> str | None:
+        """What it saw, once it has. Raises: BfclError as `trouble` does; AssertionError where a bug ended it."""
+        self.join()
+        if self._refused is not None:
+            raise self._refused
+        if not self._told:
+            raise AssertionError("the look at deadlines ended in a bug, told above")
+        return self._told[0]
+
+
 @functools.cache
-def _begun() -> Future[str | None]:
-    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bfcl-timeouts")
-    looking = executor.submit(_trouble)
-    executor.shutdown(wait=False)
-    return looking
+def _begun() -> _Look:
+    look = _Look()
+    look.start()
+    return look
 
 
 def _trouble() -> str | None:

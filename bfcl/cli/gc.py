@@ -68,6 +68,9 @@ def gc(dry_run: bool, configs: tuple[Path, ...], runs: tuple[Path, ...], format_
     project = project_root(Path.cwd())
     keep = frozenset(_digests(project, configs)) if configs else None
     known = known_runs(project)
+    # Before anything is removed: whoever reads it can still stop.
+    for path in known.unreadable:
+        click.echo(f"{shown(path)} names no run: what a publication of it may name was not looked for", err=True)
     tree = BuildTree(project)
     naming = [*known.runs, *map(RunTree, runs)]
     if tree.root.is_dir():
@@ -149,8 +152,6 @@ def _sheet(done: _Done) -> Sheet:
     if found.forgotten:
         verb = "would be forgotten" if done.dry_run else "forgotten"
         sheet.line(f"  configurations {verb}: {', '.join(found.forgotten)}")
-    for path in done.unreadable:
-        sheet.line((f"  {shown(path)} names no run: what a publication of it may name was not looked for", "yellow"))
     verb = "would remove" if done.dry_run else "removed"
     total = _total(found)
     sheet.line(

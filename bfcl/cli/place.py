@@ -10,8 +10,11 @@ from bfcl.errors import ConfigError, Problem
 from bfcl.graph.known_runs import known_runs
 from bfcl.graph.layout import RunTree
 from bfcl.pack.layout import shown
+from bfcl.stages import stage_named
 
 DODO: Final = "dodo.py"
+
+(_EXPANDED,) = stage_named("expand").writes
 
 _GENERATE = "run `doit generate` first, or name a run with `--run`"
 
@@ -43,11 +46,11 @@ def named_run(directory: Path) -> RunTree:
     """The run at `directory`. Raises ConfigError `run_not_found` where it holds no stage tables."""
     run = RunTree(directory)
     if not is_built(run):
-        message = "holds no stage_cache/task_instances.parquet"
+        message = f"holds no stage_cache/{_EXPANDED}"
         raise ConfigError(Problem(code="run_not_found", subject=shown(directory), message=message, fix=_GENERATE))
     return run
 
 
 def is_built(run: RunTree) -> bool:
     """Whether expansion left its table there."""
-    return (run.stage_cache / "task_instances.parquet").is_file()
+    return (run.stage_cache / _EXPANDED).is_file()

@@ -61,6 +61,10 @@ of `bfcl-build`, in the directory `docs/` of its repository.
     bfcl build-report      # what the last run computed and reused
     bfcl trace TASK_ID     # one task through every stage, and why it was dropped
     bfcl verify RUN_DIR    # hash a published run again
+    bfcl report RUN_DIR    # one HTML page of a run (extra `report`)
+    bfcl gc --dry-run      # which stored results nothing names any more
+
+`bfcl` writes text on a terminal and JSON into a pipe or a file; `--format text` keeps the text.
 
 Is another program called `bfcl` installed? `python -m bfcl` always works.
 
@@ -76,6 +80,23 @@ Is another program called `bfcl` installed? `python -m bfcl` always works.
 5. Run `doit generate config=configs/my.yaml`.
 
 Every file below a pack's directory is part of its identity: keep notes beside it, not in it.
+
+## When it grows
+
+Extras bring the libraries that some of this needs, all or those you want:
+
+    pip install 'PATH_OF_THE_CHECKOUT[balance,report,cache,distributed]'
+
+- **Balancing** (extra `balance`) drops near-duplicates and publishes the best selection of more tasks than you want, in
+  the mix you ask for. `docs/balancing.md` has the settings to copy.
+- **Exports**: `exports: {inspect_ai: true}` writes the rows for another tool too; also `bfcl_json`,
+  `nemo_evaluator_bundle`, `openai_chat_jsonl`, `hugging_face`. `docs/exports.md`.
+- **A shared cache** (extra `cache`): `doit generate cache=URL` takes results from other machines and gives its own.
+- **A cluster** (extra `distributed`): `doit generate executor=dask:HOST:PORT` lets its workers run the oracle.
+- **Late stages again**: `doit generate skip_until=render` verifies what the last run left before that stage and
+  computes the rest anew.
+- **Cleaning**: `bfcl gc --config configs` keeps what the configurations there need. `doit clean -a config=FILE` removes
+  what one configuration left, without `config=` that of `configs/tiny.yaml`.
 """
 
 WORKFLOW: Final = """\

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import click
 
 from bfcl.cli.place import project_root, run_of_config, searched_runs
 from bfcl.cli.replay_seconds import replay_timing
 from bfcl.cli.show import Format, format_option, print_json
-from bfcl.errors import ConfigError, Problem
+from bfcl.digest import sha256_hex
+from bfcl.errors import ConfigError, Problem, visible
 from bfcl.files import write_atomic
 from bfcl.graph.layout import BuildTree
 from bfcl.pack.layout import shown
@@ -26,7 +28,8 @@ from bfcl.release.verify import verify_release
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write (default: build/report/<name of the run>.html in the project).",
+    help="File to write (default: build/report/<name of the run>.html in the project; for a run that does not lie "
+    "directly in build/runs, the name goes on with a digest of the run's place).",
 )
 @format_option(auto="the page's path, to a terminal and to a script alike")
 def report(
@@ -37,7 +40,7 @@ def report(
     The run is verified first, as `bfcl verify` does. The page holds everything it shows and loads nothing: what became
     of the tasks, of which kinds they are, assertions, replay times as far as the build log still has them, every
     conversation with its calls and results, and where it all comes from. The path of the page goes to stdout. Without
-    RUN_DIR, --run and --config the only published run of the project is taken.
+    RUN_DIR, --run and --config the only published run that the project leads to is taken, and named on stderr.
 
     \b
     Example:
@@ -56,9 +59,9 @@ def report(
     release = verify_release(run)
     tree = BuildTree(project)
     page = report_page(release, replay_timing(tree.log, release.manifest))
-    # Not `Path.name`: `runs/x/..` has none of its own.
-    name = os.path.basename(os.path.abspath(run))  # noqa: PTH100, PTH119
-    target = tree.root / "report" / f"{name}.html" if output is None else output
+    target = tree.root / "report" / _page_name(run, project) if output is None else output
+    if run.resolve() in target.resolve().parents:
+        raise click.UsageError("--output lies inside the run directory, where only a run writes")
     write_atomic(target, page.html)
     place = os.path.abspath(target)  # noqa: PTH100 no link is followed: the path is the one that was asked for
     if format_ == "json":
@@ -74,7 +77,28 @@ def report(
             }
         )
     else:
+        # Not before: where the run is refused, stderr holds the refusal alone.
+        if not given:
+            click.echo(visible(f"run: {shown(run)} ({_SOUGHT})"), err=True)
         click.echo(place)
+
+
+_SOUGHT: Final = "none was named; the only published one in build/runs and where configs/*.yaml write"
+
+
+def _page_name(run: Path, project: Path) -> str:
+    """A name that no other run of the project has: outside `build/runs`, of two runs of one name each keeps its page.
+
+    Their digest is over the place in the project, so a project that is moved keeps the names; outside it, over the
+    absolute path. Of a run that is a link the link's own place counts.
+    """
+    # `x/..` and `.` have no name of their own.
+    place = run.resolve() if run.name in {"", ".."} else run.parent.resolve() / run.name
+    root = project.resolve()
+    if place.parent == (BuildTree(project).root / "runs").resolve():
+        return f"{place.name}.html"
+    where = place.relative_to(root) if place.is_relative_to(root) else place
+    return f"{place.name}-{sha256_hex(os.fsencode(where.as_posix()))[:12]}.html"
 
 
 def _only_run(project: Path) -> Path:

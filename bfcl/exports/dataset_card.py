@@ -130,8 +130,8 @@ def about(source: Source, facts: CardFacts) -> str:
     """One line of plain text: what this is, in numbers."""
     return (
         f"Function-calling benchmark of the oracle pack {source.pack_id} {source.pack_version}, run "
-        f"{source.expt_name}. Conversations: {source.rows}, of several user turns: {facts.multi_turn}, that expect no "
-        f"call: {facts.without_calls}. Expected tool calls: {facts.calls}. Tools: {len(facts.tools)}."
+        f"{source.expt_name}. Conversations: {source.rows} ({facts.multi_turn} with several user turns, "
+        f"{facts.without_calls} with no call expected). Expected tool calls: {facts.calls}. Tools: {len(facts.tools)}."
     )
 
 
@@ -145,7 +145,9 @@ def _status(source: Source) -> str:
     if source.gold_eligible:
         return f"Tier of the pack: `{source.tier}`. The rows are Gold."
     return (
-        f"Tier of the pack: `{source.tier}`. **The rows are not Gold: do not publish scores on them as if they were.**"
+        f"Tier of the pack: `{source.tier}`. **The rows are not Gold: do not publish scores on them as if they were.** "
+        "Why is said by `gold_ineligibility_reasons` in the `run_manifest.json` of the run, which is not part of this "
+        "dataset."
     )
 
 
@@ -208,8 +210,9 @@ rows = pandas.read_parquet("DIRECTORY/{table}")
 ```
 
 ```sql
--- DuckDB
-SELECT turn_policy, count(*) FROM 'DIRECTORY/{table}' GROUP BY ALL;
+-- DuckDB; `language` is inside `metadata`
+SELECT turn_policy, json_extract_string(metadata, '$.language') AS language, count(*)
+FROM 'DIRECTORY/{table}' GROUP BY ALL;
 ```"""
 
 

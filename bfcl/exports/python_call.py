@@ -62,7 +62,9 @@ def read_call(text: str) -> PythonCall:
 
 def _check_identifier(name: str, what: str) -> None:
     # The parser reads names in NFKC: another spelling would come back as another argument.
-    if not name.isidentifier() or keyword.iskeyword(name) or unicodedata.normalize("NFKC", name) != name:
+    # `__debug__` parses as a name that nothing may be assigned to.
+    reserved = keyword.iskeyword(name) or name == "__debug__"
+    if not name.isidentifier() or reserved or unicodedata.normalize("NFKC", name) != name:
         raise NotPython(f"{what} is no Python identifier, or a keyword")
 
 

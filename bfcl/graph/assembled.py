@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import blake3_json
-from bfcl.errors import StageError, raise_all
+from bfcl.errors import StageError
 from bfcl.graph.pointers import Pointer, Shard
 from bfcl.graph.progress import Progress
 from bfcl.graph.session import Session
@@ -22,7 +23,7 @@ from bfcl.graph.shards import ROWS_FILE, Order, RowReader, join_rows, split_rows
 from bfcl.graph.sources import code_digest
 from bfcl.graph.store import Entry, Key, Store, tampered
 from bfcl.records.ids import TemplateId
-from bfcl.stages.final_output import RowContext, assemble, disagreements
+from bfcl.stages.final_output import RowContext, assemble, disagreement
 from bfcl.tables.benchmark import encode_bare_row, with_tools
 from bfcl.tables.codec import REPLAY_VERDICTS, SURFACES, TASKS, TRACES, decode_line
 from bfcl.tables.decisions import Decision, decide
@@ -58,15 +59,16 @@ class Assembly:
         inputs["system_prompt"] = blake3_json(context.system_prompt)
         return Key(stage=_STAGE, shard=label, code=code_digest(_STAGE), params=params, inputs=inputs)
 
-    def lines(self, tables: Sequence[Sequence[bytes]]) -> dict[str, bytes]:
+    def lines(self, label: str, tables: Sequence[Sequence[bytes]]) -> dict[str, bytes]:
         """The files of a shard from the lines of its five tables. Raises: StageError `stage_tables_disagree`."""
         decisions: list[bytes] = []
         rows: list[bytes] = []
-        for lines in zip(*tables, strict=True):
-            task, surface, trace, _, replay = found = [decode_line(line) for line in lines]
-            ids = [row["task_id"] for row in found]
-            if len(set(ids)) != 1:
-                raise_all(StageError, disagreements({name: [one] for name, one in zip(READ, ids, strict=True)}))
+        for number, lines in enumerate(zip_longest(*tables)):
+            task, surface, trace, _, replay = found = [decode_line(line) if line is not None else {} for line in lines]
+            ids = {name: row.get("task_id") for name, row in zip(READ, found, strict=True)}
+            problem = disagreement(ids, f"row {number} of shard `{label}`")
+            if problem is not None:
+                raise StageError(problem)
             decision = decide(*found)
             decisions.append(canonical_json(decision._asdict()))
             if not decision.replay_valid:
@@ -103,7 +105,7 @@ def assembled(session: Session, assembly: Assembly) -> tuple[Shard, ...]:
     found: list[Shard | None] = []
     missing: list[_Missing] = []
     wanted = [(upstream, assembly.key(upstream[0].label, _digests(upstream))) for upstream in _in_step(pointers)]
-    anew = session.variables.rebuild
+    anew = session.anew(_STAGE)
     if not anew:
         session.fetch(key.fp for _, key in wanted)
     for number, (upstream, key) in enumerate(wanted):
@@ -137,13 +139,17 @@ def _shard(upstream: Shard, entry: Entry) -> Shard:
 def _made(session: Session, assembly: Assembly, missing: Sequence[_Missing]) -> Iterator[tuple[int, Shard]]:
     with Progress(_STAGE, sum(one.upstream[0].rows for one in missing)) as progress:
         for group in _groups(missing):
-            made = [(one.key, assembly.lines([_lines(session.store, s) for s in one.upstream])) for one in group]
+            made = [(one.key, _assembled(session.store, assembly, one.upstream)) for one in group]
             entries = session.store.put(made)
             session.offer(entries)
             for one, entry in zip(group, entries, strict=True):
                 session.evidence.add(_STAGE, one.upstream[0].label, entry.fp, "computed")
                 progress.advance(one.upstream[0].rows)
                 yield one.number, _shard(one.upstream[0], entry)
+
+
+def _assembled(store: Store, assembly: Assembly, upstream: Sequence[Shard]) -> dict[str, bytes]:
+    return assembly.lines(upstream[0].label, [_lines(store, shard) for shard in upstream])
 
 
 def _groups(missing: Sequence[_Missing]) -> Iterator[list[_Missing]]:

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from bfcl.canonical import Json, canonical_json, readable_json
 from bfcl.files import write_synced
-from bfcl.graph.quality import qualities
+from bfcl.graph.quality import kept_verdicts
 from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.shards import RowReader
 from bfcl.graph.store import Entry
-from bfcl.graph.unsharded import bring_up, write_table
+from bfcl.graph.unsharded import Given, bring_up, write_table
 from bfcl.records.ids import TaskId
-from bfcl.stages import Stage
+from bfcl.records.plan import Outline
+from bfcl.records.quality import SurfaceQuality
+from bfcl.stages import Stage, stage_named
 from bfcl.stages.balancing.finder import Finder, likeness
 from bfcl.stages.balancing.partition import partition, preferences
 from bfcl.stages.balancing.survivor import Gathered, Survivor, gather
 from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
 from bfcl.stages.dedup_balancing import Balanced, balance, settings
 from bfcl.stages.state_machine import outline
-from bfcl.tables.codec import BALANCED, SURFACES, TASKS
+from bfcl.tables.codec import BALANCED, SURFACES, TASKS, decode_line
 
-REPORT_FILE: Final = "dedup_balancing_report.json"
+_, REPORT_FILE = stage_named("dedup_balancing").writes
 RANKED_FILE: Final = "ranked.json"
 """The selected ids by rank, beside the table."""
 
@@ -53,15 +56,15 @@ def run_dedup_balancing(session: Session, stage: Stage) -> None:
 
     def fill(directory: Path) -> None:
         balanced = _balanced(session, finder, gathered())
-        write_table(directory, stage.writes[0], [BALANCED.encode(row) for row in balanced.rows])
+        write_table(directory, stage.writes[0], map(BALANCED.encode, balanced.rows))
         write_synced(directory / RANKED_FILE, canonical_json(balanced.ranked))
         write_synced(directory / REPORT_FILE, readable_json(balanced.report))
 
-    entry = bring_up(session, stage, inputs, params, fill)
+    entry = bring_up(session, stage, Given(inputs=inputs, params=params), fill)
     if section.unmet_target_policy == "abort":
-        missed = json.loads(entry.file(REPORT_FILE).read_bytes())["unmet_targets"]
-        if missed:
-            raise targets_unmet([UnmetTarget(**target) for target in missed])
+        report = json.loads(entry.file(REPORT_FILE).read_bytes())
+        if report["unmet_targets"]:
+            raise targets_unmet([UnmetTarget(**target) for target in report["unmet_targets"]], report)
 
 
 def _balanced(session: Session, finder: Finder, gathered: Gathered) -> Balanced:
@@ -75,17 +78,30 @@ def _balanced(session: Session, finder: Finder, gathered: Gathered) -> Balanced:
 
 
 def _survivors(session: Session) -> Iterator[Survivor]:
-    verdicts = qualities(entry_of(session, session.result("surface_quality")))
+    kept = kept_verdicts(entry_of(session, session.result("surface_quality")))
     readers = [
         RowReader(session.store, name, session.result(name).shards, session.order) for name in ("expand", "render")
     ]
     outlines = {name: outline(template) for name, template in session.templates.items()}
-    for batch in zip(*(reader.batches() for reader in readers), strict=True):
-        for lines in zip(*batch, strict=True):
-            task = TASKS.decode(lines[0])
-            verdict = verdicts.get(task.task_id)
-            if verdict is not None and verdict.accepted:
-                yield Survivor(task, outlines[task.template_id], SURFACES.decode(lines[1]), verdict)
+    tasks, surfaces = (chain.from_iterable(reader.batches()) for reader in readers)
+    yield from survivors(zip(tasks, surfaces, strict=True), outlines, kept)
+
+
+def survivors(
+    rows: Iterable[tuple[bytes, bytes]], outlines: Mapping[str, Outline], kept: Iterator[SurfaceQuality]
+) -> Iterator[Survivor]:
+    """The tasks that `kept` are the verdicts on. `rows` are the lines of every task and of its wording.
+
+    Both stand in task order, so one walk finds them. Raises: AssertionError for a verdict that has no row in its turn.
+    """
+    verdict = next(kept, None)
+    for task, surface in rows:
+        row = decode_line(task)
+        if verdict is not None and row["task_id"] == verdict.task_id:
+            yield Survivor(TASKS.from_row(row), outlines[row["template_id"]], SURFACES.decode(surface), verdict)
+            verdict = next(kept, None)
+    if verdict is not None:
+        raise AssertionError(f"the verdict on {verdict.task_id} does not stand in task order")
 
 
 def read_balancing(session: Session) -> dict[str, Json] | None:

@@ -131,6 +131,7 @@ def _is_published(opening: Opening, key: str) -> bool:
         and _recordings_fit(run, published.recorded)
         and check_files(run, published.checkpoints)
         and _results_fit(opening)
+        and _copies_fit(opening, run)
     )
 
 
@@ -172,4 +173,31 @@ def _results_fit(opening: Opening) -> bool:
             entry = opening.store.find(fp)
             if entry is not None and fp == pointer.fp:
                 pointer.check(entry)
+    return True
+
+
+def _copies_fit(opening: Opening, run: RunTree) -> bool:
+    """Whether the normalised pack is shown as it is stored: the manifest names not every file of it.
+
+    Raises: DriftError `build_cache_tampered` naming each file that somebody changed.
+    """
+    pointer = opening.pointer("prepare")
+    entry = opening.store.find(pointer.fp) if pointer is not None else None
+    paths = {run.stage_cache / name: digest for name, digest in entry.files.items()} if entry is not None else {}
+    if any(path.is_symlink() or not path.is_file() for path in paths):
+        return False
+    changed = [path for path, digest in paths.items() if blake3_file(path) != digest]
+    fix = "delete {}; the next run writes it again"
+    raise_all(
+        DriftError,
+        [
+            Problem(
+                code="build_cache_tampered",
+                subject=f"stage_cache/{path.name}",
+                message="has changed since it was written",
+                fix=fix.format(path),
+            )
+            for path in changed
+        ],
+    )
     return True

@@ -6,10 +6,11 @@ chain, never half a checkpoint. Rule: generation.md §5.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from bfcl.digest import blake3_file
 from bfcl.errors import DriftError, Problem, raise_all
 from bfcl.files import storage, sync_dir, write_synced
 from bfcl.graph.layout import RunTree
+from bfcl.stages import STAGES
 
 CHECKPOINTS: Final = "stage_cache/checkpoints"
 """Below the run tree; also how messages name it."""
@@ -62,14 +64,20 @@ def clear(run: RunTree) -> None:
         _sweep(run)
 
 
-def clear_stages(run: RunTree, stages: Iterable[str]) -> None:
-    """Remove the checkpoints of these stages, given in order, the last one first.
+def keep_only(run: RunTree, kept: Collection[str]) -> None:
+    """Remove whatever lies among the checkpoints but those of the stages `kept`: strangers, then stages from the last.
 
+    What no stage of this run would leave goes too, such as the checkpoint of a stage that is bypassed by now.
     Raises: StageError `storage_failed`.
     """
+    if not kept:
+        clear(run)
+        return
+    place_of = {stage.name: stage.index for stage in STAGES}
     with storage(directory(run)):
-        for stage in reversed(list(stages)):
-            _remove(run, directory(run) / stage)
+        others = [path.name for path in directory(run).iterdir() if path.name not in kept]
+        for name in sorted(others, key=lambda name: (place_of.get(name, math.inf), name), reverse=True):
+            _remove(run, directory(run) / name)
         _sweep(run)
 
 

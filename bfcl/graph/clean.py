@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 from bfcl.errors import BfclError
+from bfcl.files import storage
+from bfcl.graph.layout import RunTree
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import read_pointer
 from bfcl.graph.publish import PAYLOADS, withdraw
 from bfcl.graph.refusal import print_problems
 from bfcl.graph.views import Views
-from bfcl.graph.writer import build_lock
+from bfcl.graph.writer import build_lock, run_lock
 from bfcl.stages import STAGES
 from bfcl.stages.artifacts import MANIFEST_FILE, NORMALISED, NORMALISED_UNDER_POLICY, REPORT_FILE
 
@@ -41,21 +44,29 @@ def clean_publication(opening: Opening, dryrun: bool) -> None:
     for name in (MANIFEST_FILE, *PAYLOADS):
         _say(run.root / name, dryrun)
     if not dryrun:
-        _locked(opening, lambda: withdraw(run.root))
+        _locked(opening, lambda: _withdraw(run))
+
+
+def _withdraw(run: RunTree) -> None:
+    withdraw(run.root)
+    with storage(run.commit_record):
         run.commit_record.unlink(missing_ok=True)
 
 
 def _locked(opening: Opening, action: Callable[[], None]) -> None:
-    """Run `action` under the build lock; a refusal is printed and ends doit with status 1."""
-    lock = build_lock(opening.invocation.tree)
+    """Run `action` under the locks of build and run; a refusal is printed and ends doit with status 1."""
+    run = opening.invocation.run
+    locks = [build_lock(opening.invocation.tree)]
+    if run is not None and run.root.is_dir():
+        locks.append(run_lock(run))
     try:
-        lock.acquire()
-        try:
+        with ExitStack() as held:
+            for lock in locks:
+                lock.acquire()
+                held.callback(lock.release)
             action()
-        finally:
-            lock.release()
     except BfclError as error:
-        print_problems(error)
+        print_problems(error, opening.invocation.given)
         sys.exit(1)
 
 

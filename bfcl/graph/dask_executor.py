@@ -14,15 +14,16 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from bfcl.digest import blake3_of
 from bfcl.errors import BfclError, ConfigError, Problem, StageError
 from bfcl.graph.executor import Compute, Done, Job, grouped
-from bfcl.graph.remote_shards import Answer, Program, compute_group, program, take_order
+from bfcl.graph.remote_shards import LIBRARIES, Answer, Program, compute_group, program, take_order
 from bfcl.graph.say import warn
+from bfcl.graph.variables import shown_url
 
 Client: TypeAlias = Any
 Future: TypeAlias = Any
@@ -42,7 +43,16 @@ _NAMED: Final = 3
 
 _INSTALL: Final = "pip install 'bfcl-build[distributed]'"
 _NOISY: Final = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-_FACTS: Final = {"package": "package digest {}", "python": "Python {}", "fork": "fork: {}"}
+_SCHEMES: Final = ("", "tcp", "tls", "ucx", "ws", "wss")
+_LAST_PORT: Final = 65535
+_FACTS: Final = {
+    "package": "package digest {}",
+    "python": "Python {}",
+    "fork": "fork: {}",
+    "system": "system {}",
+    "machine": "machine {}",
+    **{name: f"{name} {{}}" for name in LIBRARIES},
+}
 
 
 class DaskExecutor:
@@ -76,23 +86,31 @@ def connected(address: str) -> Iterator[Client]:
     Raises: ConfigError `extra_not_installed`; StageError `executor_unreachable`.
     """
     dask = _dask()
-    for name in _NOISY:
-        # What matters is told as a refusal; what dask logs of it would stand beside that.
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    try:
-        _knock(address)
-        with warnings.catch_warnings():
-            # Versions of libraries that differ are not told twice: what counts is compared below.
-            warnings.simplefilter("ignore")
-            client = dask.Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise _unreachable(address, str(error)) from error
-    try:
-        yield client
-    finally:
-        with warnings.catch_warnings(), suppress(OSError):
-            warnings.simplefilter("ignore")
-            client.close(timeout=CONNECT_S)
+    with _quiet():
+        try:
+            _knock(address)
+            with warnings.catch_warnings():
+                # Versions of libraries that differ are not told twice: what counts is compared below.
+                warnings.simplefilter("ignore")
+                client = dask.Client(address, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise _unreachable(address, str(error)) from error
+        try:
+            yield client
+        finally:
+            with warnings.catch_warnings(), suppress(OSError):
+                warnings.simplefilter("ignore")
+                client.close(timeout=CONNECT_S)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What matters is told as a refusal; what dask logs of it would stand beside that."""
+    with ExitStack() as restored:
+        for logger in map(logging.getLogger, _NOISY):
+            restored.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
 
 
 def check_cluster(address: str) -> None:
@@ -127,14 +145,17 @@ def _dask() -> Any:
 
 
 def _knock(address: str) -> None:
-    """Whether anything listens there. A client that finds nothing would leave its thread behind.
+    """Whether anything listens there. A client that finds nothing would leave its thread behind, and so would one
+    that does not know the way.
 
     Raises OSError, ValueError.
     """
     scheme, _, place = address.rpartition("://")
+    if scheme not in _SCHEMES:
+        raise ValueError(f"`{scheme}://` is no protocol of dask")
     if scheme in ("", "tcp", "tls"):
         host, colon, port = place.rpartition(":")
-        if not colon or not port.isdecimal():
+        if not colon or not port.isdecimal() or int(port) > _LAST_PORT:
             raise ValueError("names no port")
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
 
@@ -157,7 +178,7 @@ def _scheduler_problems(client: Client, address: str) -> Iterator[Problem]:
     try:
         client.run_on_scheduler(program)
     except ImportError as error:
-        yield _mismatch(f"scheduler {address}", f"cannot load bfcl: {error}", program())
+        yield _mismatch(f"scheduler {_shown(address)}", f"cannot load bfcl: {error}", program())
     except ValueError:
         # One that was told to unpickle nothing does not need to.
         return
@@ -288,7 +309,7 @@ class _Stage:
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
-            warn(f"dask:{self._address} has no worker; waiting {self._patience_s:.0f} s for one to join")
+            warn(f"{_named(self._address)} has no worker; waiting {self._patience_s:.0f} s for one to join")
         elif now - self._alone_since >= self._patience_s:
             raise _unreachable(self._address, f"no worker for {self._patience_s:.0f} s", "start workers for it")
 
@@ -299,7 +320,7 @@ class _Stage:
         labels = sorted({job.chunk.label for job in group})
         return Problem(
             code="executor_lost",
-            subject=f"dask:{self._address}",
+            subject=_named(self._address),
             message=f"worker after worker was lost while it computed {_listed(labels)}; finished shards are kept",
             fix="look for the reason in the logs of the workers, their memory limit first; then run again, or without "
             "`executor=`",
@@ -327,11 +348,20 @@ def _unreachable(address: str, reason: str, fix: str = "start a scheduler there 
     return StageError(
         Problem(
             code="executor_unreachable",
-            subject=f"dask:{address}",
-            message=reason,
+            subject=_named(address),
+            message=reason.replace(address, _shown(address)),
             fix=f"{fix}, or leave `executor=` out to compute on this machine",
         )
     )
+
+
+def _named(address: str) -> str:
+    return f"dask:{_shown(address)}"
+
+
+def _shown(address: str) -> str:
+    """Without what may be a password: dask takes none, people may try."""
+    return shown_url(address) if "//" in address else shown_url(f"//{address}").removeprefix("//")
 
 
 def _mismatch(subject: str, seen: str, expected: Program) -> Problem:

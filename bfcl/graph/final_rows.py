@@ -17,7 +17,7 @@ from bfcl.graph.quality import kept_ids
 from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.store import Entry
-from bfcl.graph.unsharded import bring_up
+from bfcl.graph.unsharded import Given, bring_up
 from bfcl.records.ids import Tier
 from bfcl.stages import Stage
 from bfcl.stages.final_output import (
@@ -79,7 +79,7 @@ def run_final_output(session: Session, stage: Stage) -> None:
         tables = stage_release(directory, rows.lines, plan)
         _write_summary(directory, decisions, plan, tables)
 
-    bring_up(session, stage, inputs, params, fill, shards)
+    bring_up(session, stage, Given(inputs=inputs, params=params, shards=shards), fill)
 
 
 def gates_of(session: Session) -> Gates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bfcl.canonical import Json
 from bfcl.graph.balancing import read_balancing
@@ -11,16 +12,19 @@ from bfcl.graph.losses import stored_losses, worst_templates
 from bfcl.graph.quality import read_rejections
 from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
+from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
 
 
 def funnel_lines(session: Session) -> list[str]:
     """The funnel of a run, what the store saved, and the path of the published table."""
     summary = read_summary(entry_of(session, session.result("final_output")))
+    balancing = read_balancing(session)
     computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
     hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
     return [
-        *_table(summary, read_balancing(session), _kept(session)),
+        *_table(summary, balancing, _kept(session)),
         *_worst(session, summary),
+        *_missed(balancing),
         f"isolation: {_isolation(session)}",
         f"shards: {computed} computed, {hits} taken from the store",
         *_shared(session),
@@ -42,6 +46,16 @@ def _worst(session: Session, summary: Summary) -> list[str]:
         return []
     results = {stage.name: str(session.result(stage.name).fp) for stage in session.stages}
     return worst_templates(stored_losses(session.store, results) or ())
+
+
+def _missed(balancing: Mapping[str, Json] | None) -> Iterator[str]:
+    """Targets that the release misses though it is published, and what that costs it."""
+    missed: Any = balancing["unmet_targets"] if balancing is not None else []
+    if not missed:
+        return
+    for problem in targets_unmet([UnmetTarget(**target) for target in missed], balancing).problems:
+        yield f"warning: {problem}"
+    yield "no row of this release is gold eligible: stage_eleven_unmet_targets"
 
 
 def _shared(session: Session) -> list[str]:

@@ -7,6 +7,7 @@ and a result is renamed away before it is deleted: killed at any instant, nothin
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Final
 
 from bfcl.errors import DriftError, Problem, raise_all
 from bfcl.files import storage
+from bfcl.graph.checkpoint_files import directory as checkpoints
 from bfcl.graph.layout import BuildTree, RunTree
 from bfcl.graph.pointers import read_pointer
 from bfcl.graph.store import Store
@@ -65,8 +67,7 @@ def collect(tree: BuildTree, runs: Iterable[RunTree], keep: frozenset[str] | Non
     Raises: DriftError `build_cache_tampered` for each pointer that cannot be believed, `build_roots_unreadable` for
     each manifest or checkpoint that cannot be read: what it names is unknown, so nothing may go.
     """
-    refs = tree.root / "refs"
-    configurations = sorted(path for path in refs.iterdir() if path.is_dir()) if refs.is_dir() else []
+    configurations = [path for path in _inside(tree.root / "refs") if path.is_dir()]
     forgotten = [path for path in configurations if keep is not None and path.name not in keep]
     staying = [path for path in configurations if path not in forgotten]
     named = _named_by_pointers(staying) | _named_by_runs([*_runs_inside(tree), *runs])
@@ -105,7 +106,7 @@ def sweep(store: Store, collection: Collection) -> None:
 def _named_by_pointers(configurations: Sequence[Path]) -> set[str]:
     named: set[str] = set()
     problems: list[Problem] = []
-    for path in (path for directory in configurations for path in sorted(directory.glob("*.json"))):
+    for path in (path for directory in configurations for path in _inside(directory) if path.suffix == ".json"):
         try:
             pointer = read_pointer(path)
         except DriftError as error:
@@ -126,11 +127,11 @@ def _named_by_runs(runs: Iterable[RunTree]) -> set[str]:
     named: set[str] = set()
     problems: list[Problem] = []
     for path in dict.fromkeys(path for run in runs for path in _naming_files(run)):
+        if not os.path.lexists(path):
+            continue
         try:
             data = path.read_bytes()
             json.loads(data)
-        except FileNotFoundError:
-            continue
         except (OSError, ValueError, RecursionError):
             problems.append(_unreadable(path))
             continue
@@ -140,22 +141,39 @@ def _named_by_runs(runs: Iterable[RunTree]) -> set[str]:
 
 
 def _naming_files(run: RunTree) -> Iterator[Path]:
-    yield run.manifest
-    yield from sorted((run.stage_cache / "checkpoints").glob("*/*.json"))
+    if _inside(run.root):
+        yield run.manifest
+    for directory in _inside(run.stage_cache) and _inside(checkpoints(run)):
+        yield from (path for path in _inside(directory) if path.suffix == ".json")
 
 
 def _unreadable(path: Path) -> Problem:
     return Problem(
         code="build_roots_unreadable",
         subject=str(path),
-        message="cannot be read as JSON, so nobody knows which stored results it names; nothing was removed",
+        message="cannot be read, so nobody knows which stored results it names; nothing was removed",
         fix="delete it if it is worth nothing, then run the same command again",
     )
 
 
 def _runs_inside(tree: BuildTree) -> list[RunTree]:
-    runs = tree.root / "runs"
-    return [RunTree(path) for path in sorted(runs.iterdir())] if runs.is_dir() else []
+    return [RunTree(path) for path in _inside(tree.root / "runs")]
+
+
+def _inside(directory: Path) -> list[Path]:
+    """What lies in a directory, sorted; nothing where there is none.
+
+    Raises: DriftError `build_roots_unreadable` where that cannot be known: a link that leads nowhere, say of a disk
+    that is not there today, or a directory of somebody else.
+    """
+    if not os.path.lexists(directory):
+        return []
+    try:
+        return sorted(directory.iterdir())
+    except NotADirectoryError:
+        return []
+    except OSError:
+        raise DriftError(_unreadable(directory)) from None
 
 
 def _results(tree: BuildTree) -> list[Path]:

@@ -14,10 +14,12 @@ from typing import Final
 from bfcl.canonical import Json
 from bfcl.graph.store import Store
 from bfcl.records.ids import TaskId, TemplateId
+from bfcl.stages import stage_named
 from bfcl.tables.drops import VERDICTS, Dropped, read_dropped, read_templates
 
 _EXPANDED: Final = "expand"
-_TABLES: Final = {_EXPANDED: "task_instances.parquet", **{verdicts.stage: verdicts.table for verdicts in VERDICTS}}
+_TABLES: Final = {name: stage_named(name).writes[0] for name in (_EXPANDED, *(verdicts.stage for verdicts in VERDICTS))}
+"""Stage to the table that says what it dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

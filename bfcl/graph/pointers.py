@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bfcl.canonical import Json, canonical_json, readable_json
 from bfcl.digest import Fingerprint, blake3_json
 from bfcl.files import write_atomic
 from bfcl.graph.store import Entry, tampered
+
+_ADDRESS: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +96,25 @@ def parse_pointer(value: Mapping[str, Any]) -> Pointer:
     """Inverse of `Pointer.to_json`. Raises: KeyError, TypeError, AttributeError, ValueError on another form."""
     return Pointer(
         stage=str(value["stage"]),
-        fp=Fingerprint(str(value["fp"])),
+        fp=_address(value["fp"]),
         record_digest=Fingerprint(str(value["record_digest"])),
         shards=tuple(
             Shard(
                 label=str(shard["label"]),
-                fp=Fingerprint(str(shard["fp"])),
+                fp=_address(shard["fp"]),
                 digest=Fingerprint(str(shard["digest"])),
                 rows=int(shard["rows"]),
             )
             for shard in value["shards"]
         ),
     )
+
+
+def _address(value: object) -> Fingerprint:
+    """An address is joined to `build/`, also by what deletes: it must never lead anywhere else."""
+    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+        raise ValueError("not an address")
+    return Fingerprint(value)
 
 
 def _shown(path: Path) -> str:

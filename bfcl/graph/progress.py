@@ -63,13 +63,16 @@ class Progress:
         self._bar.start()
 
     def _print_line(self) -> None:
-        elapsed = max(time.monotonic() - self._started, 1e-9)
-        rate = self._done / elapsed
-        left = (self._total - self._done) / rate if rate else 0.0
         stream = sys.__stderr__
         if stream is not None:
-            stream.write(
-                f"{self._stage}: {self._done}/{self._total} tasks, {rate:.0f}/s, "
-                f"{self._drops} dropped, {left:.0f} s left\n"
-            )
+            elapsed = time.monotonic() - self._started
+            stream.write(f"{progress_line(self._stage, self._done, self._total, self._drops, elapsed)}\n")
             stream.flush()
+
+
+def progress_line(stage: str, done: int, total: int, drops: int, elapsed_s: float) -> str:
+    """What a plain line says. The time left is told once a twentieth is done: what comes first is mostly start-up."""
+    rate = done / max(elapsed_s, 1e-9)
+    shown = f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
+    left = f", {(total - done) / rate:.0f} s left" if done * 20 >= total > 0 else ""
+    return f"{stage}: {done}/{total} tasks, {shown}/s, {drops} dropped{left}"

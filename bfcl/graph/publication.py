@@ -13,6 +13,7 @@ from bfcl.exports.decode import StagedTable
 from bfcl.exports.export import export_all
 from bfcl.exports.report import ExportOutcome
 from bfcl.files import storage
+from bfcl.graph.balancing import read_balancing
 from bfcl.graph.changed_inputs import changed_inputs
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
 from bfcl.graph.final_rows import read_plan, read_summary
@@ -25,6 +26,7 @@ from bfcl.graph.sources import package_digests
 from bfcl.pack.fingerprint import check_drift
 from bfcl.records.ids import TaskId
 from bfcl.stages.artifacts import EXPORT_REPORT, EXPORTS_DIR, PUBLISHED_FILE, RAW_FILE
+from bfcl.stages.final_output import gold_ineligibility_reasons
 from bfcl.tables.benchmark import column_values, flag_values
 
 
@@ -41,7 +43,8 @@ def run_publish(session: Session) -> None:
         for name in (RAW_FILE, PUBLISHED_FILE):
             shutil.copyfile(entry.file(name), staging / name)
             (staging / name).chmod(0o644)
-        raise_all(StageError, list(_strangers(session, staging / RAW_FILE)))
+        tables = (staging / RAW_FILE, staging / PUBLISHED_FILE)
+        raise_all(StageError, [problem for table in tables for problem in _strangers(session, table)])
         return summary.tables
 
     outcome: ExportOutcome | None = None
@@ -120,9 +123,18 @@ def _strangers(session: Session, table: Path) -> Iterator[Problem]:
         if seen != {value}:
             yield _strange(table, column, ", ".join(sorted(seen)), value)
     scanned = None if session.pack.held_out is None else False
-    flags = flag_values(table, "held_out_hit")
-    if flags != {scanned}:
-        yield _strange(table, "held_out_hit", ", ".join(sorted(map(str, flags))), str(scanned))
+    for column, flag in {"held_out_hit": scanned, "gold_eligible": _gold_eligible(session)}.items():
+        flags = flag_values(table, column)
+        if flags != {flag}:
+            yield _strange(table, column, ", ".join(sorted(map(str, flags))), str(flag))
+
+
+def _gold_eligible(session: Session) -> bool:
+    """What the manifest will say of all rows."""
+    assert session.verdict is not None
+    balancing = read_balancing(session)
+    unmet = balancing is not None and bool(balancing["unmet_targets"])
+    return not gold_ineligibility_reasons(session.verdict.tier, session.config.lineage.policy, unmet)
 
 
 def _strange(table: Path, column: str, seen: str, wanted: str) -> Problem:

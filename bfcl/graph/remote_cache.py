@@ -9,26 +9,29 @@ Rule: spec README, ruling 13; generation.md §9.6.
 from __future__ import annotations
 
 import json
-import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bfcl.canonical import canonical_json
 from bfcl.errors import ConfigError, Problem
-from bfcl.graph.store import Entry, Store, tampered
+from bfcl.graph.store import Entry, Store
+from bfcl.graph.variables import shown_url
 
 LAYOUT: Final = "bfcl-build-1"
 BATCH: Final = 64
-"""Objects asked for or sent at once: enough to hide a slow line, few enough to hold in memory."""
+"""Objects asked for or sent at once: enough to hide a slow line."""
+HELD_BYTES: Final = 32 * 2**20
+"""Of objects sent at once, unless one alone is larger: the tables of a whole stage are not held side by side."""
 
-_USERINFO = re.compile(r"//[^/@]*@")
-_QUERY = re.compile(r"\?.*")
+_FIX: Final = "delete that object, or run without `cache=`; then find out who wrote it"
 _LOCAL = frozenset({"file", "local"})
 
 Say = Callable[[str], None]
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
@@ -62,96 +65,78 @@ class RemoteCache:
         """
         wanted = [fp for fp in dict.fromkeys(fps) if not store.holds(fp)]
         for start in range(0, len(wanted), BATCH):
-            places = {self._place(fp): fp for fp in wanted[start : start + BATCH]}
-            for place, data in self._read(list(places)).items():
-                self._adopt(store, places[place], data)
+            asked = wanted[start : start + BATCH]
+            found = self._attempt("read from", partial(self._contents, asked))
+            for fp, data in zip(asked, found or [], strict=False):
+                if data is not None:
+                    self._adopt(store, fp, data)
 
     def send(self, entries: Iterable[Entry]) -> None:
         """Offer entries to others; one that is there stays as it is."""
         offered = list(entries)
         for start in range(0, len(offered), BATCH):
-            batch = {self._place(entry.fp): entry for entry in offered[start : start + BATCH]}
-            self._attempt("write to", lambda batch=batch: self._write(batch))  # type: ignore[misc]
+            batch = offered[start : start + BATCH]
+            there = self._attempt("write to", partial(self._there, [entry.fp for entry in batch]))
+            if there is None:
+                return
+            for group in _portions([entry for entry in batch if entry.fp not in there]):
+                # Our own files are read out here: what is wrong with them is no failure of the cache.
+                blobs = {self._place(entry.fp): _packed(entry) for entry in group}
+                self.traffic.written += self._attempt("write to", partial(self._write, blobs)) or 0
 
     def _place(self, fp: str) -> str:
         return f"{self._root}/{LAYOUT}/{fp[:2]}/{fp}"
-
-    def _read(self, places: list[str]) -> dict[str, bytes]:
-        found: dict[str, Any] = {}
-
-        def read() -> None:
-            # An object that is not there is the usual case; every other failure is told.
-            if self._is_local:
-                found.update({place: self._read_local(place) for place in places})
-                return
-            answers = self._filesystem.cat(places, on_error="return")
-            if isinstance(answers, bytes):
-                answers = {places[0]: answers}
-            found.update({place: answers.get(self._filesystem._strip_protocol(place)) for place in places})
-            for answer in found.values():
-                if isinstance(answer, Exception) and not isinstance(answer, (FileNotFoundError, KeyError)):
-                    raise answer
-
-        self._attempt("read from", read)
-        return {place: data for place, data in found.items() if isinstance(data, bytes)}
-
-    def _read_local(self, place: str) -> bytes | None:
-        # One by one: asked for several, fsspec takes brackets and stars of a directory's name for patterns.
-        try:
-            data: bytes = self._filesystem.cat_file(place)
-        except FileNotFoundError:
-            return None
-        return data
 
     def _adopt(self, store: Store, fp: str, data: bytes) -> None:
         files = _unpacked(data)
         if files is None:
             # Torn while somebody wrote it: as good as absent, and written whole when this run has computed it.
             self._torn.add(fp)
-            return
-        self.traffic.read += 1
-        fault = store.adopt(fp, files)
-        if fault is not None:
-            raise tampered(
-                f"{self._shown}/{LAYOUT}/{fp[:2]}/{fp}",
-                fault,
-                fix="delete that object, or run without `cache=`; then find out who wrote it",
-            )
+        elif store.adopt(fp, files, shown=f"{self._shown}/{LAYOUT}/{fp[:2]}/{fp}", fix=_FIX):
+            self.traffic.read += 1
 
-    def _write(self, batch: Mapping[str, Entry]) -> None:
-        missing = {
-            place: entry
-            for place, entry in batch.items()
-            if entry.fp in self._torn or not self._filesystem.exists(place)
-        }
-        blobs = {place: _packed(entry) for place, entry in missing.items()}
-        if not blobs:
-            return
+    # --- on the line: whatever these raise is told as a failure of the cache ---
+
+    def _contents(self, fps: Sequence[str], stop: int | None = None) -> list[bytes | None]:
+        """Each object's bytes, of the first `stop` if given; None for one that is not there, the usual case."""
+        # Ranges are what fsspec reads of many objects, at once where the filesystem can, without taking brackets and
+        # stars in their names for patterns.
+        places = [self._place(fp) for fp in fps]
+        answers = self._filesystem.cat_ranges(places, [None if stop is None else 0] * len(places), [stop] * len(places))
+        for answer in answers:
+            if isinstance(answer, Exception) and not isinstance(answer, FileNotFoundError):
+                raise answer
+        return [answer if isinstance(answer, bytes) else None for answer in answers]
+
+    def _there(self, fps: Sequence[str]) -> set[str]:
+        """Those of which a first byte is there, the torn excepted."""
+        asked = [fp for fp in fps if fp not in self._torn]
+        return {fp for fp, byte in zip(asked, self._contents(asked, 1), strict=True) if byte}
+
+    def _write(self, blobs: Mapping[str, bytes]) -> int:
         if self._is_local:
-            self._write_local(blobs)
+            for place, blob in blobs.items():
+                beside = f"{place}.{secrets.token_hex(8)}"
+                self._filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+                self._filesystem.pipe_file(beside, blob)
+                self._filesystem.mv(beside, place)
         else:
             # Object stores show an object when all of it has arrived.
             self._filesystem.pipe(blobs)
-        self.traffic.written += len(blobs)
+        return len(blobs)
 
-    def _write_local(self, blobs: Mapping[str, bytes]) -> None:
-        for place, blob in blobs.items():
-            beside = f"{place}.{secrets.token_hex(8)}"
-            self._filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
-            self._filesystem.pipe_file(beside, blob)
-            self._filesystem.mv(beside, place)
-
-    def _attempt(self, what: str, act: Callable[[], None]) -> None:
-        """Do it; the first failure is told, and nothing of the kind is tried again."""
+    def _attempt(self, what: str, act: Callable[[], Answer]) -> Answer | None:
+        """What it returns; None once it has failed, which is told once, and nothing of the kind is tried again."""
         if what in self._failing:
-            return
+            return None
         try:
-            act()
+            return act()
         except Exception as error:  # noqa: BLE001 - every filesystem of fsspec raises errors of its own kind
             self._failing.add(what)
             self._say(
                 f"warning: cannot {what} the cache {self._shown}: {type(error).__name__}; this run goes on without it"
             )
+            return None
 
 
 def open_cache(url: str, say: Say) -> RemoteCache:
@@ -160,7 +145,7 @@ def open_cache(url: str, say: Say) -> RemoteCache:
     Raises: ConfigError `extra_not_installed` without fsspec, `cache_unavailable` where no filesystem answers to it.
     """
     fsspec = _fsspec()
-    shown = _QUERY.sub("", _USERINFO.sub("//", url)).rstrip("/")
+    shown = shown_url(url).rstrip("/")
     try:
         filesystem, root = fsspec.core.url_to_fs(url)
     except Exception as error:  # noqa: BLE001 - every filesystem of fsspec raises errors of its own kind
@@ -199,6 +184,21 @@ def _protocols(filesystem: Any) -> tuple[str, ...]:
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
+def _portions(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Consecutive entries of `HELD_BYTES` together at most, or one alone."""
+    portion: list[Entry] = []
+    held = 0
+    for entry in entries:
+        size = sum(entry.file(name).stat().st_size for name in entry.files)
+        if portion and held + size > HELD_BYTES:
+            yield portion
+            portion, held = [], 0
+        portion.append(entry)
+        held += size
+    if portion:
+        yield portion
+
+
 def _packed(entry: Entry) -> bytes:
     names = sorted([*entry.files, "record.json"])
     bodies = [(entry.path / name).read_bytes() for name in names]
@@ -211,7 +211,7 @@ def _unpacked(data: bytes) -> dict[str, bytes] | None:
     head, _, rest = data.partition(b"\n")
     try:
         sizes = [(str(name), int(size)) for name, size in json.loads(head)["files"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return None
     if sum(size for _, size in sizes) != len(rest) or any(size < 0 for _, size in sizes):
         return None

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import platform
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple, TypedDict
 
 from bfcl.errors import BfclError
@@ -24,6 +26,9 @@ from bfcl.graph.variables import usable_cores
 Program = Mapping[str, str]
 """What two processes must have in common to compute the same bytes: fact to value, for people to read."""
 
+LIBRARIES: Final = ("jsonschema", "time-machine")
+"""The distributions whose version may show in a shard's rows: schema verdicts, and the clock of a world."""
+
 ORDERS_KEPT: Final = 8
 """Of the newest runs. One that was dropped too soon is sent again."""
 
@@ -33,7 +38,17 @@ def _program() -> dict[str, str]:
         "package": package_digest(),
         "python": python_minor(),
         "fork": "yes" if hasattr(os, "fork") else "no",
+        "system": platform.system(),
+        "machine": platform.machine(),
+        **{name: _version(name) for name in LIBRARIES},
     }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
 
 
 # Taken as the code is loaded: a worker that has been up since before an edit is still the program from before it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
     """doit's console reporter that also tells the invocation what was asked for, and ends it."""
 
     desc = "bfcl console output"
+    outstream: Any
 
     def __init__(self, outstream: Any, options: Any) -> None:
         if isinstance(outstream, io.TextIOWrapper):
@@ -43,6 +45,16 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         if self._opening is None or self._opening.invocation.pack_around_build is None:
             remember_this_run()
         self._generates = bool(_GENERATING & set(selected_tasks))
+
+    def write(self, text: str) -> None:
+        """Print; whoever stops listening does not stop the build."""
+        try:
+            super().write(text)
+            self.outstream.flush()
+        except BrokenPipeError:
+            self.outstream = io.StringIO()
+            # Python flushes its own standard output at the end and would complain there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ is not None else 1)
 
     def add_failure(self, task: Any, fail: Any) -> None:
         """A refusal was printed by its action already; anything else is doit's to show."""

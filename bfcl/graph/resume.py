@@ -18,7 +18,7 @@ from bfcl.config.identity import generation_config_hash
 from bfcl.digest import Digest, blake3_of
 from bfcl.errors import BfclError, ConfigError, DriftError, GateError, PackError, Problem, did_you_mean, raise_all
 from bfcl.graph.checkpoint_chain import CODE, ChainReader, ReadCheckpoint
-from bfcl.graph.checkpoint_files import clear_stages
+from bfcl.graph.checkpoint_files import keep_only
 from bfcl.graph.checkpoint_form import Checkpoint
 from bfcl.graph.checkpoints import prepared
 from bfcl.graph.pointers import write_pointer
@@ -60,7 +60,7 @@ def resume(session: Session, target: str) -> None:
         _revalidate(session, reader, read)
         session.check_views()
         links = reader.verified(read, session, prepared(_prepared_entry(session, reader))) if read else []
-    _go_back(session, after)
+    _go_back(session, [stage.name for stage in before], after)
     _restore(session, links, read)
 
 
@@ -191,10 +191,10 @@ def _refusing() -> Iterator[None]:
 # --- going back ---------------------------------------------------------------------------------------------------
 
 
-def _go_back(session: Session, stages: Sequence[Stage]) -> None:
-    """Remove what these stages and the publication left: manifest first, checkpoints from the last one on."""
+def _go_back(session: Session, kept: Sequence[str], stages: Sequence[Stage]) -> None:
+    """Remove what these stages and the publication left: manifest first, then every checkpoint that is not `kept`."""
     withdraw(session.run.root)
-    clear_stages(session.run, [stage.name for stage in stages])
+    keep_only(session.run, kept)
     files = [name for stage in stages for name in session.files_of(stage)]
     session.views.remove(name for name in files if (session.run.stage_cache / name).exists())
     for stage in stages:

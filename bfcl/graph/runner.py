@@ -5,6 +5,7 @@ Stages are pure; this module alone reads their inputs and writes what they retur
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
@@ -138,11 +139,10 @@ def _shards(session: Session, stage: Stage, plan: _Planned) -> tuple[Shard, ...]
 
 def _wants_fresh(session: Session, stage: Stage, chunk: Chunk) -> bool:
     """Whether a shard is computed despite a stored result: all of them, or those the oracle had a part in."""
-    if session.variables.rebuild:
+    if session.anew(stage.name):
         return True
     dependent = session.templates[chunk.template_id].turn_policy == "dependent_call"
-    asks_oracle = stage.name in ORACLE_STAGES or (stage.name == "expected_trace" and dependent)
-    return session.variables.replay_full and asks_oracle
+    return session.variables.replay_full and stage.name == "expected_trace" and dependent
 
 
 def lasting(store: Store, key: Key) -> Entry | None:
@@ -168,10 +168,19 @@ def _compute(
             entries = session.store.put([(keys[job.number], _files(lines)) for job, lines in done])
             session.offer(entry for entry in entries if TRANSIENT not in entry.files)
             now = time.monotonic()
-            for (job, _), entry in zip(done, entries, strict=True):
-                session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", (now - started) / len(done))
+            for (job, lines), entry in zip(done, entries, strict=True):
+                seconds = _replay_seconds(session, stage, lines) or (now - started) / len(done)
+                session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", seconds)
                 yield job.number, _shard(job.chunk, entry)
             started = now
+
+
+def _replay_seconds(session: Session, stage: Stage, lines: list[bytes]) -> float:
+    """What replaying a shard took in both worlds; 0 for other stages, whose shards share the time of their group."""
+    if stage.name not in ORACLE_STAGES:
+        return 0.0
+    found = (_TASK_ID.search(line) for line in lines)
+    return session.oracle.take_seconds(json.loads(match[1]) for match in found if match is not None)
 
 
 def _executor(session: Session, stage: Stage) -> tuple[Executor, Compute]:
@@ -234,7 +243,7 @@ def _merge(session: Session, stage: Stage, plan: _Planned, shards: tuple[Shard, 
     if plan.bindings is not None:
         inputs["held_out_bindings"] = blake3_of(plan.bindings)
     key = merge_key(stage.name, "merge", shards, inputs, {})
-    entry = session.stored(key.fp)
+    entry = session.stored(stage.name, key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
         with session.store.building(key) as directory:

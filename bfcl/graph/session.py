@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from bfcl.checks.validate import validate_pack
 from bfcl.config.features import GENERATING
@@ -33,7 +33,7 @@ from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
 from bfcl.graph.view import store_view
 from bfcl.graph.views import Views
-from bfcl.graph.writer import build_lock
+from bfcl.graph.writer import build_lock, run_lock
 from bfcl.modelio.transport import HttpTransport
 from bfcl.oracle.view import oracle_spec
 from bfcl.oracle.worker import LocalOracle
@@ -50,6 +50,18 @@ from bfcl.stages.balancing.solver import solver
 from bfcl.stages.bindings import sources_of
 from bfcl.stages.expand import settings_of
 from bfcl.stages.wording import Wording, render_language, wording_of
+
+
+def _of_replays() -> frozenset[str]:
+    """The replay, and every stage that reads it, itself or through another."""
+    found = {"executable_replay"}
+    for stage in STAGES:
+        if not found.isdisjoint(stage.reads):
+            found.add(stage.name)
+    return frozenset(found)
+
+
+_OF_REPLAYS: Final = _of_replays()
 
 
 class Session:
@@ -85,10 +97,7 @@ class Session:
 
     def lock(self) -> None:
         """Take the build tree and the run tree. Raises DriftError `run_locked`."""
-        for lock in (
-            build_lock(self.tree),
-            Lock(self.run.lock, f"another BFCL process is writing experiment '{self.config.expt_name}'"),
-        ):
+        for lock in (build_lock(self.tree), run_lock(self.run)):
             lock.acquire()
             self._locks.append(lock)
 
@@ -143,7 +152,7 @@ class Session:
     @cached_property
     def oracle_view(self) -> str:
         """Address of the view the oracle's workers import from."""
-        return store_view(self.store, self.pack)
+        return store_view(self.store, self.pack, anew=self.variables.rebuild or self.variables.replay_full)
 
     @property
     def oracle(self) -> LocalOracle:
@@ -224,9 +233,14 @@ class Session:
         if self.cache is not None:
             self.cache.fetch(self.store, fps)
 
-    def stored(self, fp: str) -> Entry | None:
-        """A result to take over, None where there is none or where everything is to be computed anew."""
-        if self.variables.rebuild:
+    def anew(self, stage: str) -> bool:
+        """Whether a stage's results are computed whatever is stored: under `rebuild=1` all, under `replay=full` those
+        that come of the replays."""
+        return self.variables.rebuild or (self.variables.replay_full and stage in _OF_REPLAYS)
+
+    def stored(self, stage: str, fp: str) -> Entry | None:
+        """A result of a stage to take over, None where there is none or where it is to be computed anew."""
+        if self.anew(stage):
             return None
         self.fetch([fp])
         return self.store.find(fp)

@@ -6,8 +6,6 @@ when nothing asked for it in a while, when another view is asked for, or with th
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bfcl.digest import Fingerprint, blake3_json
-from bfcl.files import storage
+from bfcl.files import storage, temporary_directory
 from bfcl.graph.store import Entry
 from bfcl.oracle.protocol import Description, Episode, EpisodeResult, OracleSpec, Replayed
 from bfcl.oracle.worker import LocalOracle
@@ -123,12 +121,10 @@ class _Standing:
         self.digest = view.digest
         self.users = 0
         self._timer: threading.Timer | None = None
-        # Named as those of worlds, so that what a killed process leaves is swept as theirs is.
-        prefix = f"bfcl-{os.getpid()}-view-"
-        with storage(Path(tempfile.gettempdir())):
-            self._directory = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
-            # Worlds compare paths as the kernel tells them.
-            place = Path(self._directory.name).resolve()
+        self._directory = temporary_directory("view")
+        # Worlds compare paths as the kernel tells them.
+        place = Path(self._directory.name).resolve()
+        with storage(place):
             for name, data in view.files.items():
                 target = place / name
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,10 @@ Digests detect accident and casual edits, not a forger who recomputes them. Rule
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -26,6 +28,8 @@ from bfcl.graph.layout import BuildTree
 RECORD_CONTRACT = "bfcl-build-record/1"
 KEY_CONTRACT = "bfcl-build/1"
 _RECORD = "record.json"
+
+_PLAIN = re.compile(r"[^/\x00-\x1f\ud800-\udfff]{1,80}(?:/[^/\x00-\x1f\ud800-\udfff]{1,80}){0,15}")
 
 REMEDY = "delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
 
@@ -174,10 +178,11 @@ class Store:
         """Whether something stands at this address, verified or not."""
         return fp in self._verified or os.path.lexists(self.tree.entry(fp))
 
-    def adopt(self, fp: str, files: Mapping[str, bytes]) -> str | None:
+    def adopt(self, fp: str, files: Mapping[str, bytes], *, shown: str, fix: str) -> bool:
         """Take over an entry that somebody else stored, `record.json` among its files, once it verifies.
 
-        Returns what is wrong with it where something is; then nothing was taken. Raises: StageError `storage_failed`.
+        Returns whether it was taken: not where an entry stands there by now. Raises: DriftError
+        `build_cache_tampered` naming `shown`, and StageError `storage_failed`; then nothing was taken.
         """
         directory = self.tree.root / f".tmp-{secrets.token_hex(8)}"
         inside = directory / fp
@@ -186,19 +191,25 @@ class Store:
                 for name, data in files.items():
                     path = inside / name
                     if not is_plain(name):
-                        return f"holds a file named {name!r}"
+                        raise tampered(shown, f"holds a file named {name!r}", fix=fix)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     write_plain(path, data)
             try:
                 entry = _verify(inside, fp, fp)
             except DriftError as error:
-                return "; ".join(f"{problem.subject} {problem.message}" for problem in error.problems)
+                faults = "; ".join(f"{problem.subject} {problem.message}" for problem in error.problems)
+                raise tampered(shown, faults, fix=fix) from None
             with storage(self.tree.root):
                 sync_tree(directory)
-                with suppress(OSError):  # somebody computed it meanwhile
+                try:
                     inside.rename(self.tree.entry(fp))
-                    self._verified[fp] = replace(entry, path=self.tree.entry(fp))
-            return None
+                except OSError as error:
+                    # What a directory that is not empty answers, by filesystem: somebody computed it meanwhile.
+                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                        raise
+                    return False
+            self._verified[fp] = replace(entry, path=self.tree.entry(fp))
+            return True
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -267,8 +278,8 @@ class Store:
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name stays below the directory it is joined to."""
-    return bool(name) and not name.startswith("/") and all(part not in ("", ".", "..") for part in name.split("/"))
+    """Whether a name stays below the directory it is joined to, and is one that our own entries could have."""
+    return bool(_PLAIN.fullmatch(name)) and all(part not in (".", "..") for part in name.split("/"))
 
 
 def _bury(path: Path) -> None:

@@ -79,7 +79,7 @@ def _config(opening: Opening) -> TaskDict:
     return {
         "basename": "config",
         "doc": "check command line and configuration (always runs)",
-        "actions": [refusing(partial(begin, opening))],
+        "actions": [refusing(partial(begin, opening), opening.invocation.given)],
         "uptodate": [False],
         "meta": {"opening": opening},
     }
@@ -95,7 +95,7 @@ def _validate(opening: Opening) -> TaskDict:
     return {
         "basename": "validate",
         "doc": "run every check on the pack and say what is wrong; publishes nothing (always runs)",
-        "actions": [refusing(act)],
+        "actions": [refusing(act, opening.invocation.given)],
         "task_dep": ["config"],
         "uptodate": [False],
         "clean": [_clean(opening, "clean_validations")],
@@ -170,7 +170,7 @@ def _action(opening: Opening, task: str, target: str, *arguments: object) -> Cal
         finally:
             opening.evidence.write(task)
 
-    return refusing(act)
+    return refusing(act, opening.invocation.given)
 
 
 def _alone(task: str) -> Problem:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfcl.canonical import Json, canonical_json, readable_json
@@ -20,6 +21,17 @@ from bfcl.tables.codec import encode_line
 from bfcl.tables.parquet import TableWriter
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a stage's one result is made of: its key, but for the code."""
+
+    inputs: Mapping[str, str]
+    """Name to digest or address."""
+    params: Mapping[str, Json] = field(default_factory=dict)
+    shards: tuple[Shard, ...] = ()
+    """Stored results that are read as well: the pointer names them, so that nobody takes them for garbage."""
+
+
 def run_reference_profile(session: Session, stage: Stage) -> None:
     """Record the reference samples and the profile; without a profile role it is the documented disabled form."""
     session.check_views(stage.name)
@@ -32,23 +44,16 @@ def run_reference_profile(session: Session, stage: Stage) -> None:
         write_table(directory, table, [encode_line(row) for row in sample_rows(samples)])
         write_synced(directory / document, readable_json(profile(samples, pin)))
 
-    bring_up(session, stage, {"samples": blake3_json({"pin": pin, "rows": samples})}, {}, fill)
+    bring_up(session, stage, Given(inputs={"samples": blake3_json({"pin": pin, "rows": samples})}), fill)
 
 
-def bring_up(
-    session: Session,
-    stage: Stage,
-    inputs: Mapping[str, str],
-    params: Mapping[str, Json],
-    fill: Callable[[Path], None],
-    shards: tuple[Shard, ...] = (),
-) -> Entry:
+def bring_up(session: Session, stage: Stage, given: Given, fill: Callable[[Path], None]) -> Entry:
     """Look the stage's one result up, or have `fill` make it; show its files and write the pointer last.
 
-    `shards` are stored results that `fill` reads: the pointer names them, so that nobody takes them for garbage.
+    Raises: what `fill` raises; DriftError `build_nondeterministic`, `build_cache_tampered`.
     """
-    key = merge_key(stage.name, stage.name, (), inputs, params)
-    entry = session.stored(key.fp)
+    key = merge_key(stage.name, stage.name, (), given.inputs, given.params)
+    entry = session.stored(stage.name, key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
         with session.store.building(key) as directory:
@@ -57,14 +62,14 @@ def bring_up(
         assert entry is not None
         session.offer([entry])
     session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
-    pointer = Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest, shards=shards)
+    pointer = Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest, shards=given.shards)
     entry_of(session, pointer)
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
     session.send_offered()
     return entry
 
 
-def write_table(directory: Path, name: str, lines: list[bytes]) -> None:
+def write_table(directory: Path, name: str, lines: Iterable[bytes]) -> None:
     """A stage's one table, with its facts beside it."""
     with TableWriter(directory / name, Path(name).stem) as writer:
         writer.write(lines)

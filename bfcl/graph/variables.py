@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from bfcl.config.credentials import shape_of
 from bfcl.errors import ConfigError, Problem, did_you_mean, raise_all
 
 KNOWN = ("cache", "config", "executor", "jobs", "pack", "rebuild", "replay", "skip_until")
@@ -16,10 +17,15 @@ VALIDATING = frozenset({"config", "validate"})
 
 _JOBS = re.compile("[1-9][0-9]{0,3}")
 _EXECUTOR = re.compile(r"dask:(?P<address>\S+)")
-_CACHE = re.compile(r"[a-z][a-z0-9+.-]*://\S+|/\S*")
+_CACHE = re.compile(r"[a-z][a-z0-9+.-]*://\S+|/.*")
+_QUERY = re.compile("[?#].*", re.DOTALL)
+_AMBIGUOUS = re.compile("[?#].*@", re.DOTALL)
 
 RESUMABLE = frozenset({"config", "generate", "all"})
 """The tasks that `skip_until=` may be given to."""
+
+_SECRETIVE = frozenset({"cache", "executor"})
+"""Their values may hold a password, and one that is malformed may hold it anywhere."""
 
 _EXAMPLES = {"jobs": "2", "executor": "dask:127.0.0.1:8786", "cache": "s3://bucket/bfcl"}
 
@@ -111,6 +117,20 @@ def _misplaced(given: Mapping[str, str], tasks: Collection[str]) -> Iterator[Pro
         )
 
 
+def shown_url(url: str) -> str:
+    """A URL fit to be read by others: nothing between `//` and the last `@`, no query, no fragment.
+
+    Whoever writes a password by hand seldom encodes the `/` or `@` in it. Where an `@` comes after a `?` or `#`, either
+    side of it may be the secret, and neither is shown. A path, without `//`, stays as it is.
+    """
+    before, slashes, after = url.partition("//")
+    if not slashes:
+        return url
+    if _AMBIGUOUS.search(after):
+        return f"{before}//..."
+    return f"{before}//{_QUERY.sub('', after.rpartition('@')[2])}"
+
+
 def usable_cores() -> int:
     """Cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -126,9 +146,10 @@ def _refused(name: str, message: str, fix: str) -> Problem:
 
 
 def _malformed(name: str, seen: str, expected: str) -> Problem:
+    told = shape_of(seen) if name in _SECRETIVE else repr(seen)
     return Problem(
         code="generation_config_invalid",
         subject=name,
-        message=f"{name}={seen!r} given; expected {expected}",
+        message=f"{name}={told} given; expected {expected}",
         fix=f"write `{name}={_EXAMPLES.get(name, expected)}` or leave it out",
     )

@@ -70,6 +70,8 @@ class HttpTransport:
         self._client: httpx.Client | None = None
         self._socket: socket.socket | None = None
         """Of the connection that was opened last; requests follow each other, so it is the one in use."""
+        self._ends = 0.0
+        """When the request in hand is late, by the monotonic clock."""
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +94,7 @@ class HttpTransport:
         import httpx
 
         client = self._opened()
-        ends = time.monotonic() + timeout_s
+        self._ends = ends = time.monotonic() + timeout_s
         # The library bounds each single wait: a server that sends byte by byte would never be late.
         alarm = threading.Timer(timeout_s, self._cut)
         alarm.daemon = True
@@ -130,6 +132,9 @@ class HttpTransport:
         ):
             opened = stream.get_extra_info("socket")
             self._socket = opened if isinstance(opened, socket.socket) else None
+            if time.monotonic() >= self._ends:
+                # The alarm went off while nothing was open yet: it will not come again.
+                self._cut()
 
     def _cut(self) -> None:
         """End the connection in use: whoever waits for it fails at once."""

@@ -6,7 +6,6 @@ an object the pack keeps changing cannot rewrite an earlier answer. Rule: pack.m
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from bfcl.oracle.ambient import Guard
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.exact import NotJson, decode, exact_json, exact_pair
 from bfcl.oracle.packcode import Locator
+from bfcl.oracle.recall import Recall, copied, fresh, key_of
 from bfcl.oracle.result_path import pick
 from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, RUN_SPAN, STATE, Scratch, TooLarge
 
@@ -64,6 +64,7 @@ class Stage:
         self.fixtures_text = fixtures
         self.fixtures = None if fixtures is None else decode(fixtures)
         """Parsed once: each fork owns a private copy."""
+        self.recall = Recall()
         self.backend: ModuleType | None = None
         self.assertions: Mapping[str, Callable[..., Any]] = {}
         self.assertions_problem: str | None = None
@@ -99,15 +100,15 @@ class _Run:
         self._backend: Any = stage.backend
         self._results: list[bytes] = []
         self._trace: list[str] = []
-        self._state: Any = None
-        """The last state read, as nobody else holds it."""
+        self._state = b""
+        """The last state read, as `recall.copied` gives it."""
         self._noted = number * RUN_SPAN
 
     def play(self, fixtures: Any) -> None:
         stage, request = self._stage, self._request
         if request["given"] is not None:
             trace, state = request["given"]
-            self._judge(request["assertions"], decode(trace), decode(state))
+            self._judge(request["assertions"], decode(trace), copied(decode(state)))
             return
         context = self._context(stage.limits.reset, 0)
         self._guarded(RESET, NO_INDEX, "reset_raised", lambda: self._backend.reset(ctx=context, fixtures=fixtures))
@@ -184,12 +185,26 @@ class _Run:
         if not isinstance(state, dict):
             message = f"get_state returned {type(state).__name__}, expected a JSON object"
             raise self._broken("state_not_serializable", message, STATE, index)
-        try:
-            text, self._state = exact_pair(state)
-        except NotJson as defect:
-            raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
+        text = self._written(state, index)
         self._check_ambient(STATE, index)
         self._append(wire.STATE, text, STATE, index)
+
+    def _written(self, state: Any, index: int) -> bytes:
+        """The canonical text of a state; where it is known, as it was found to be before."""
+        scratch, key = self._stage.scratch, key_of(state)
+        known = self._stage.recall.find(key)
+        if known is not None:
+            scratch.recalled(known.number)
+            self._state = known.copy
+            return known.text
+        try:
+            text, plain = exact_pair(state)
+        except NotJson as defect:
+            raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
+        self._state = copied(plain)
+        if key is not None:
+            scratch.learned(key, text, self._state)
+        return text
 
     def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:
         """The arguments with values of earlier results filled in, as canonical text, which is recorded."""
@@ -205,11 +220,10 @@ class _Run:
         self._append(wire.ARGUMENTS, data, CALL, index)
         return data.decode()
 
-    def _judge(self, names: Sequence[str], trace: Any, state: Any) -> None:
+    def _judge(self, names: Sequence[str], trace: Any, state: bytes) -> None:
         """Ask every assertion, each with values of its own: what one changes in them no other sees."""
         task = self._request["task"]
-        # Of plain JSON values marshal makes copies in a third of the time that parsing their text anew takes.
-        given = marshal.dumps((state, trace, None if task is None else decode(task)))
+        given = (state, copied((trace, None if task is None else decode(task))))
         context = self._context(self._stage.limits.assertion, 0)
         for index, name in enumerate(names):
             self._stage.scratch.enter(ASSERTION, index + self._noted)
@@ -217,13 +231,13 @@ class _Run:
             self._check_ambient(ASSERTION, index)
             self._append(wire.ASSERTION, exact_json([name, status, detail]), ASSERTION, index)
 
-    def _outcome(self, name: str, given: bytes, context: RunContext) -> tuple[str, str | None]:
+    def _outcome(self, name: str, given: tuple[bytes, bytes], context: RunContext) -> tuple[str, str | None]:
         assertion = self._stage.assertions.get(name)
         if assertion is None:
             return "error", self._stage.assertions_problem or f"`{name}` is not an exported assertion"
         locator = self._stage.locator
         try:
-            state, trace, task = marshal.loads(given)
+            state, (trace, task) = map(fresh, given)
             answer = assertion(state=state, trace=trace, task=task, ctx=context)
         except AssertionError as failed:
             where = locator.of_error(failed)

@@ -34,6 +34,7 @@ class Lane:
         self.name, self.requests = name, requests
         self.queue = deque(range(len(requests)) if name == "a" else reversed(range(len(requests))))
         self.answers: dict[int, bytes] = {}
+        self.took_ns: dict[int, int] = {}
         self._window = max(1, min(_WINDOW, -(-len(requests) // worlds)))
 
     @property
@@ -84,6 +85,9 @@ class Pool:
         self.level: dict[str, Any] | None = None
         self._stopped = False
         self._saw_pages = False
+        self.took_ns: dict[str, list[int]] = {}
+        """Lane to what each request of the last `serve` took; 0 where no world answered it."""
+        self._words: dict[str, Callable[[str], str]] = {}
         self._specs: dict[str, OracleSpec] = {}
         """Lane to the places its worlds import from, while there is a directory for them."""
         self._keeper: ThreadPoolExecutor | None = None
@@ -103,6 +107,9 @@ class Pool:
         except BaseException:
             self.close()  # an interrupt may come anywhere: no world is worth keeping
             raise
+        self.took_ns = {
+            lane.name: [lane.took_ns.get(number, 0) for number in range(len(lane.requests))] for lane in lanes
+        }
         return {lane.name: [lane.answers[number] for number in range(len(lane.requests))] for lane in lanes}
 
     @property
@@ -115,7 +122,9 @@ class Pool:
         """What puts words for places into the answers of a lane that was just served."""
         if self._directory is None or name not in self._specs:
             return str
-        return naming(self._specs[name], self._ambiences[name], self._home(self._directory))
+        if name not in self._words:
+            self._words[name] = naming(self._specs[name], self._ambiences[name], self._home(self._directory))
+        return self._words[name]
 
     def stop(self) -> None:
         """From another thread: let whoever waits for worlds return at once, by killing them, and start no more."""
@@ -141,6 +150,7 @@ class Pool:
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
+            self._words.clear()
 
     def _turn(self, lanes: Sequence[Lane], *, needs_backend: bool) -> None:
         """Feed the worlds, wait until something happens, and take it in."""
@@ -168,6 +178,8 @@ class Pool:
     def _listen(self, lane: Lane, world: World) -> None:
         told, gone = world.read()
         lane.take(told)
+        lane.took_ns.update(world.took_ns)
+        world.took_ns.clear()
         words = self.naming(lane.name)
         for module, broken in world.imports.items():
             self.imports[lane.name][module] = broken and {**broken, "message": words(broken["message"])}

@@ -24,12 +24,16 @@ RUN_SPAN = 1 << 20
 
 _JOURNAL = 64
 _RESERVE = 65_536
-SIZE = _JOURNAL + wire.MESSAGE_LIMIT + _RESERVE
+_LESSON = _JOURNAL + wire.MESSAGE_LIMIT + _RESERVE
+_LESSON_LIMIT = 4 * 1024 * 1024
+SIZE = _LESSON + _LESSON_LIMIT
+"""Notes, the answer, and behind them what an episode has for its world alone."""
 
 _EPISODE = struct.Struct("<Q")
 _NOTE = struct.Struct("<QIi")  # start of the phase in ns, phase, index
 _LENGTH = struct.Struct("<QI")  # committed bytes, 1 once whole
 _BEGAN = struct.Struct("<Q")
+_SIZES = struct.Struct("<QIII")  # number of the state recalled, then the sizes of what was learned; 0 for nothing
 _EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT, _PAGES_AT = 0, 8, 24, 40, 48
 
 _ticks, _getpid = time.monotonic_ns, os.getpid  # taken before any pack code could replace them
@@ -74,6 +78,21 @@ class Scratch:
         self._length = end
         _LENGTH.pack_into(self._map, _LENGTH_AT, end, 0)
 
+    def recalled(self, number: int) -> None:
+        """The episode's state was known by this number."""
+        if self._writer == _getpid():
+            _SIZES.pack_into(self._map, _LESSON, number, 0, 0, 0)
+
+    def learned(self, *parts: bytes) -> None:
+        """The key, text and copy of a state that was not known: for the world, if there is room."""
+        start = _LESSON + _SIZES.size
+        if self._writer != _getpid() or start + sum(map(len, parts)) > SIZE:
+            return
+        for part in parts:
+            self._map[start : start + len(part)] = part
+            start += len(part)
+        _SIZES.pack_into(self._map, _LESSON, 0, *map(len, parts))
+
     def finish(self) -> None:
         """The answer is whole."""
         if self._writer != _getpid():
@@ -96,6 +115,7 @@ class Scratch:
         """Before an episode starts: nothing answered, its clock running."""
         self._length = 0
         _LENGTH.pack_into(self._map, _LENGTH_AT, 0, 0)
+        _SIZES.pack_into(self._map, _LESSON, 0, 0, 0, 0)
         _BEGAN.pack_into(self._map, _BEGAN_AT, _ticks())
         self.enter(RESET)
         _EPISODE.pack_into(self._map, _EPISODE_AT, episode)
@@ -112,6 +132,17 @@ class Scratch:
     def began(self) -> int:
         """When the running episode began, in ns."""
         return int(_BEGAN.unpack_from(self._map, _BEGAN_AT)[0])
+
+    def lesson(self) -> tuple[int, tuple[bytes, ...]]:
+        """The number of the state the episode recalled, 0 for none, and the parts of the one it learned."""
+        number, *sizes = _SIZES.unpack_from(self._map, _LESSON)
+        if not any(sizes) or sum(sizes) > _LESSON_LIMIT - _SIZES.size:
+            return int(number), ()
+        parts, start = [], _LESSON + _SIZES.size
+        for size in sizes:
+            parts.append(self._map[start : start + size])
+            start += size
+        return 0, tuple(parts)
 
     def answer(self) -> tuple[bytes, bool]:
         """The records committed so far, and whether the answer is whole. Raises TooLarge on an impossible length."""

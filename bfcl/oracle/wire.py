@@ -1,8 +1,9 @@
 """How do parent, world and episode talk? Length-prefixed frames on pipes, typed records inside an answer.
 
 Parent and world exchange frames: four bytes of length, then the payload. The first frame to a world is its start order
-(JSON); then requests (JSON), answered in order. A world first reports (JSON, see `world.py`), then answers. An answer
-is a run of records: one kind byte, four bytes of length, UTF-8 text. Never pickle. Rule: pack.md §7.6.
+(JSON); then requests (JSON), answered in order. A world first reports (JSON, see `world.py`), then answers: eight bytes
+of time taken, then a run of records, each one kind byte, four bytes of length, UTF-8 text. Never pickle.
+Rule: pack.md §7.6.
 
 This module runs on both sides: standard library only.
 """
@@ -18,6 +19,7 @@ MESSAGE_LIMIT = 10 * 1024 * 1024
 
 HEADER = struct.Struct("<I")
 _RECORD = struct.Struct("<cI")
+_TOOK = struct.Struct("<Q")
 
 RESULT = b"r"
 ARGUMENTS = b"g"
@@ -42,6 +44,18 @@ def frame(payload: bytes) -> bytes:
 def record(kind: bytes, text: bytes) -> bytes:
     """One record of an answer."""
     return _RECORD.pack(kind, len(text)) + text
+
+
+def timed(took_ns: int, answer: bytes) -> bytes:
+    """The payload that carries an answer: how long its episode took, then the answer."""
+    return _TOOK.pack(took_ns) + answer
+
+
+def untimed(payload: bytes) -> tuple[int, bytes]:
+    """Nanoseconds and answer of such a payload. Raises ValueError where it is none."""
+    if len(payload) < _TOOK.size:
+        raise ValueError("an answer that does not say how long it took")
+    return _TOOK.unpack_from(payload)[0], payload[_TOOK.size :]
 
 
 def records(answer: bytes) -> Iterator[tuple[bytes, bytes]]:

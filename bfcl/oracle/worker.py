@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -32,6 +33,7 @@ class LocalOracle:
         self._pool = Pool(spec, pairs=max(1, jobs // 2), fork=forks, grace_s=grace_s)
         self._lock = threading.RLock()
         self._suspects: tuple[str, ...] | None = None
+        self._took_ns: Counter[str] = Counter()
 
     def __enter__(self) -> LocalOracle:
         return self
@@ -64,12 +66,20 @@ class LocalOracle:
         with self._lock:
             for lanes in self._rounds:
                 told.update(self._pool.serve(dict.fromkeys(lanes, requests), needs_backend=True))
+                for lane in lanes:
+                    for episode, took_ns in zip(episodes, self._pool.took_ns[lane], strict=True):
+                        self._took_ns[episode.task_id] += took_ns
             words = {name: self._pool.naming(name) for name in ("a", "b")}
         replayed = []
         for episode, a, b in zip(episodes, told["a"], told["b"], strict=True):
             first = answers.result_of(episode, a, words["a"])
             replayed.append(Replayed(first, first if a == b else answers.result_of(episode, b, words["b"])))
         return replayed
+
+    def take_seconds(self, task_ids: Iterable[str]) -> float:
+        """What replaying these tasks took since this was last asked, in both worlds together."""
+        # Without the lock of the calls: whoever asks must not wait for the replay that another thread has begun.
+        return sum(self._took_ns.pop(task_id, 0) for task_id in task_ids) / 1e9
 
     def suspects(self) -> tuple[str, ...]:
         """Lines of the pack that may leak ambient state, `file:line: what`."""

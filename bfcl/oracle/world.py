@@ -46,6 +46,8 @@ class World:
     def __init__(self, spec: OracleSpec, ambience: Ambience, directory: Path, *, fork: bool, grace_s: float) -> None:
         self.name = ambience.name
         self.open: deque[int] = deque()
+        self.took_ns: dict[int, int] = {}
+        """Request number to what answering it took; whoever reads the answers takes them out."""
         self.imports: dict[str, dict[str, Any] | None] = {}
         self.level: dict[str, Any] | None = None
         self.ready = False
@@ -159,7 +161,7 @@ class World:
                 del self._out[:sent]
 
     def read(self) -> tuple[list[tuple[int, bytes]], bool]:
-        """`(request number, answer)` of what has come, and whether the world is gone."""
+        """`(request number, answer)` of what has come, and whether the world is gone; `took_ns` has the times."""
         gone = False
         with suppress(BlockingIOError):
             while True:
@@ -171,7 +173,9 @@ class World:
         answers = []
         while (payload := self._reader.next()) is not None:
             if self.ready:
-                answers.append((self.open.popleft(), payload))
+                number = self.open.popleft()
+                self.took_ns[number], answer = wire.untimed(payload)
+                answers.append((number, answer))
                 self.answered += 1
                 self._touch()
             else:

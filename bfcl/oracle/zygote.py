@@ -105,7 +105,9 @@ class World:
         """Answer requests in order until the parent closes its end."""
         try:
             while (payload := self.channel.receive()) is not None:
-                self.channel.send(self._answer(payload))
+                begun = _ticks()
+                answer = self._answer(payload)
+                self.channel.send(wire.timed(_ticks() - begun, answer))
         except (wire.Closed, ParentGone):
             pass
         self.leave()
@@ -114,10 +116,11 @@ class World:
         """Without fork: this process is the episode, and its parent watches it."""
         payload = self.channel.receive()
         if payload is not None:
+            begun = _ticks()
             self._scratch.begin(1)
             self._perform(payload)
             with contextlib.suppress(wire.Closed):
-                self.channel.send(self._scratch.answer()[0])
+                self.channel.send(wire.timed(_ticks() - begun, self._scratch.answer()[0]))
                 self.channel.flush()
         self._guard.trusted = True
         _exit(0)
@@ -140,10 +143,19 @@ class World:
             answer, whole = b"", False
             breakdown = breakdown or _too_large()
         if whole:
+            self._remember()
             return answer
         if breakdown is None:
             breakdown = deadlines.crashed(self._scratch, status, decode(payload.decode()))
         return answer + wire.record(wire.BREAKDOWN, exact_json(breakdown))
+
+    def _remember(self) -> None:
+        """Let the next episode know what this one found out about its state."""
+        number, learned = self._scratch.lesson()
+        if learned:
+            self.stage.recall.learn(*learned)
+        elif number:
+            self.stage.recall.used(number)
 
     def _become_episode(self, payload: bytes) -> NoReturn:
         try:

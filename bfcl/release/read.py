@@ -5,6 +5,7 @@ A directory without `run_manifest.json` publishes nothing, whatever lies in it. 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,15 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.errors import BfclError, Problem, ReleaseError, raise_all
 from bfcl.located import Document, parse_json
-from bfcl.stages.artifacts import ARTIFACTS, MANIFEST_FILE, SCHEMA_VERSION, Condition
+from bfcl.stages.artifacts import (
+    ARTIFACTS,
+    EXPORTS_DIR,
+    MANIFEST_FILE,
+    PUBLISHED_FILE,
+    RAW_FILE,
+    SCHEMA_VERSION,
+    Condition,
+)
 from bfcl.tables.benchmark import BenchmarkRow, read_rows
 
 TableName = Literal["raw", "published"]
@@ -123,13 +132,12 @@ class Release:
 def open_release(run_dir: Path) -> Release:
     """Read a run directory's manifest.
 
-    Raises: ReleaseError `release_manifest_missing`, `release_manifest_invalid` with every fault of its shape.
+    Raises: ReleaseError `release_manifest_missing`, or `export_publication_interrupted` where there are payloads;
+    `release_manifest_invalid` with every fault of its shape.
     """
     path = run_dir / MANIFEST_FILE
     if path.is_symlink() or not path.is_file():
-        message = f"holds no {MANIFEST_FILE}, so nothing in it is published"
-        fix = "run `doit generate`, or name the directory of a finished run"
-        raise ReleaseError(Problem(code="release_manifest_missing", path=str(run_dir), message=message, fix=fix))
+        raise ReleaseError(_unpublished(run_dir))
     try:
         document = parse_json(path.read_bytes(), path=str(path), code="release_manifest_invalid")
     except OSError as error:
@@ -138,6 +146,24 @@ def open_release(run_dir: Path) -> Release:
     except BfclError as error:
         raise ReleaseError(error.problems) from None
     return _Reader(document).release(run_dir)
+
+
+def _unpublished(run_dir: Path) -> Problem:
+    left = [name for name in (RAW_FILE, PUBLISHED_FILE, EXPORTS_DIR) if os.path.lexists(run_dir / name)]
+    if left:
+        return Problem(
+            code="export_publication_interrupted",
+            path=str(run_dir),
+            message=f"holds {', '.join(left)} and no {MANIFEST_FILE}, so they are no release: a publication was "
+            "interrupted, or somebody deleted the manifest",
+            fix="run the same command again: it removes them and publishes a whole release",
+        )
+    return Problem(
+        code="release_manifest_missing",
+        path=str(run_dir),
+        message=f"holds no {MANIFEST_FILE}, so nothing in it is published",
+        fix="run `doit generate`, or name the directory of a finished run",
+    )
 
 
 class _Reader:

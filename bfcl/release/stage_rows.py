@@ -6,7 +6,7 @@ The digest of the rows outlives versions of the Parquet library, so it also comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from bfcl.canonical import Json, canonical_text
@@ -27,11 +27,24 @@ def stage_row_problems(release: Release) -> Iterator[Problem]:
     """
     for artifact, claimed in sorted(_claims(release.manifest["build"]).items()):
         file = f"{artifact}.parquet"
-        lines = [encode_line(row) for row in read_rows(release.run_dir / _CACHE / file, artifact)]
-        seen: dict[str, Json] = {"rows": len(lines), "rows_digest": rows_digest(lines)}
+        seen = _seen(release.run_dir / _CACHE / file, artifact)
         if seen != claimed:
             message = f"holds {_told(seen)}; the manifest says {_told(claimed)}"
             yield Problem(code="release_rows_mismatch", subject=f"{_CACHE}/{file}", message=message, fix=FIX)
+
+
+def _seen(path: Path, artifact: str) -> dict[str, Json]:
+    """Count and digest of a table's rows, of which a batch is held at a time."""
+    count = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal count
+        for row in read_rows(path, artifact):
+            count += 1
+            yield encode_line(row)
+
+    digest = rows_digest(lines())
+    return {"rows": count, "rows_digest": digest}
 
 
 def _claims(build: Json) -> dict[str, Json]:

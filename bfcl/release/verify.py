@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from bfcl.canonical import canonical_text
 from bfcl.errors import Problem, ReleaseError, raise_all
 from bfcl.release.file_digests import FIX, verify_files
 from bfcl.release.held_out import held_out_problems
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
 from bfcl.release.stage_rows import stage_row_problems
 from bfcl.stages.artifacts import ARTIFACTS
-from bfcl.tables.benchmark import encode_row, schema_problem
+from bfcl.tables.benchmark import encode_row, flag_values, schema_problem
 from bfcl.tables.comparison import Comparison, compare_selection
 from bfcl.tables.parquet import read_rows, rows_digest
 
@@ -38,6 +39,7 @@ def verify_release(run_dir: Path) -> Release:
         seen = rows_digest(map(encode_row, release.rows(name)))
         if seen != claimed:
             problems.append(_mismatch(release, name, f"rows digest is {seen}, the manifest says {claimed}"))
+    problems += _gold_problems(release)
     problems += stage_row_problems(release)
     problems += held_out_problems(release)
     raise_all(ReleaseError, problems)
@@ -58,6 +60,17 @@ def _comparison_problems(release: Release, seen: Comparison) -> Iterator[Problem
         yield _mismatch(release, "published", f"row `{task_id}` {detail}")
     if not seen.differences:
         yield from _order_problems(release, seen)
+
+
+def _gold_problems(release: Release) -> Iterator[Problem]:
+    """Whether every row calls itself Gold exactly where the manifest does. Rule: generation.md §6.1."""
+    claimed = release.manifest["gold_eligible"]
+    for name in TABLE_ARTIFACTS:
+        seen = flag_values(release.path(name), "gold_eligible")
+        if seen - {claimed}:
+            listed = ", ".join(sorted(map(canonical_text, seen)))
+            message = f"`gold_eligible` holds {listed}, the manifest says {canonical_text(claimed)}"
+            yield _mismatch(release, name, message)
 
 
 def _order_problems(release: Release, seen: Comparison) -> Iterator[Problem]:

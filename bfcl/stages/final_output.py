@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
@@ -169,23 +168,22 @@ def gold_ineligibility_reasons(tier: Tier, lineage_policy: str, unmet_targets: b
 # --- Decisions ----------------------------------------------------------------------------------------------------
 
 
-def disagreements(tables: Mapping[str, Iterable[str]]) -> list[Problem]:
-    """Where the stage tables do not carry the same ids in the same order, or carry one twice. Rule: generation.md §3.
+def disagreement(ids: Mapping[str, TaskId | None], place: str) -> Problem | None:
+    """Where one row of the stage tables is not of one task in all of them. Rule: generation.md §3.
 
-    `tables` maps artifact name to its ids; the first is the one the others are held against. Reads in step, once.
+    `ids` maps each stage to the task of its row, None past the end of its table; the first is the one the others are
+    held against. `place` says which row it is.
     """
-    names = list(tables)
-    seen: set[str] = set()
-    for index, ids in enumerate(zip_longest(*tables.values())):
-        first = ids[0]
-        for name, task_id in zip(names[1:], ids[1:], strict=True):
-            if task_id != first:
-                message = f"row {index} is {_shown(task_id)}, in {names[0]} it is {_shown(first)}"
-                return [_disagreement(name, message)]
-        if first in seen:
-            return [_disagreement(names[0], f"row {index} repeats {_shown(first)}")]
-        seen.add(first)
-    return []
+    (first, wanted), *others = ids.items()
+    for name, task_id in others:
+        if task_id != wanted:
+            return Problem(
+                code="stage_tables_disagree",
+                subject=name,
+                message=f"{place} is {_shown(task_id)}, in {first} it is {_shown(wanted)}",
+                fix="run again with rebuild=1; if it stays, report it as a bug",
+            )
+    return None
 
 
 def publication_plan(decisions: Sequence[Decision], gates: Gates) -> PublicationPlan:
@@ -295,15 +293,6 @@ def _largest(reasons: Counter[str]) -> str:
 
 def _shown(task_id: str | None) -> str:
     return "absent" if task_id is None else f"`{task_id}`"
-
-
-def _disagreement(subject: str, message: str) -> Problem:
-    return Problem(
-        code="stage_tables_disagree",
-        subject=subject,
-        message=message,
-        fix="run again with rebuild=1; if it stays, report it as a bug",
-    )
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------

@@ -71,10 +71,10 @@ class ManifestInputs:
     published: BenchmarkInfo
     artifacts: Mapping[str, Digest]
     """Exactly the names of `stage_artifacts`."""
-    holding: frozenset[Condition] = frozenset()
+    holding: frozenset[Condition]
     """Which parts that not every run has this one has."""
-    surface_gate: SurfaceGate = "deterministic_guards"
-    ordering: Ordering = "raw_order"
+    surface_gate: SurfaceGate
+    ordering: Ordering
     surface_quality: Mapping[str, Json] | None = None
     """`surface_quality_rejections.json`; None exactly where the stage was bypassed."""
     balancing: Mapping[str, Json] | None = None

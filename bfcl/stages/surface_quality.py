@@ -20,9 +20,10 @@ from bfcl.records.quality import (
 )
 from bfcl.records.surface import Surface, Violation
 from bfcl.records.task import Task
+from bfcl.stages import stage_named
 from bfcl.stages.rewording import rewording_violations, shape_faults
 
-REJECTIONS_FILE: Final = "surface_quality_rejections.json"
+_, REJECTIONS_FILE = stage_named("surface_quality").writes
 
 _MEANING: Final[Mapping[tuple[str, str], tuple[PythonCheck, str]]] = {
     ("must_preserve", "slot"): ("semantic_preservation", "must_preserve"),

@@ -28,7 +28,7 @@ class Decision(NamedTuple):
 
 
 def decide(task: Row, surface: Row, trace: Row, schema: Row, replay: Row) -> Decision:
-    """Gather one task's verdicts from its rows, which must be of one task: see `final_output.disagreements`.
+    """Gather one task's verdicts from its rows, which must be of one task: see `final_output.disagreement`.
 
     Rows and not records, since of a hundred thousand conversations only these columns are read here.
     """

@@ -26,10 +26,9 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Where a stage's table says who passed and why another did not."""
+    """Where a stage's table says who passed and why another did not: columns of the first file it writes."""
 
     stage: str
-    table: str
     passed: str
     """Column that is true for a task that goes on."""
     reason: str
@@ -46,40 +45,12 @@ def _code(value: str | None) -> list[str]:
 
 
 VERDICTS: Final = (
-    Verdicts(
-        stage="render",
-        table="rendered_conversations.parquet",
-        passed="accepted",
-        reason="guard_violations",
-        words=_guards,
-    ),
-    Verdicts(
-        stage="expected_trace", table="expected_traces.parquet", passed="derived", reason="drop_reason", words=_code
-    ),
-    Verdicts(
-        stage="schema_validation",
-        table="schema_validated_traces.parquet",
-        passed="valid",
-        reason="reject_reason",
-        words=_code,
-    ),
-    Verdicts(
-        stage="executable_replay",
-        table="replay_validated_tasks.parquet",
-        passed="valid",
-        reason="reason",
-        words=_code,
-    ),
-    Verdicts(
-        stage="surface_quality",
-        table="surface_validated_tasks.parquet",
-        passed="accepted",
-        reason="drop_reasons",
-        words=tuple,
-    ),
-    Verdicts(
-        stage="dedup_balancing", table="balanced_tasks.parquet", passed="selected", reason="drop_reason", words=_code
-    ),
+    Verdicts(stage="render", passed="accepted", reason="guard_violations", words=_guards),
+    Verdicts(stage="expected_trace", passed="derived", reason="drop_reason", words=_code),
+    Verdicts(stage="schema_validation", passed="valid", reason="reject_reason", words=_code),
+    Verdicts(stage="executable_replay", passed="valid", reason="reason", words=_code),
+    Verdicts(stage="surface_quality", passed="accepted", reason="drop_reasons", words=tuple),
+    Verdicts(stage="dedup_balancing", passed="selected", reason="drop_reason", words=_code),
 )
 """Every stage that may drop a task, in pipeline order. Each holds a row for what reached it, dropped or not."""
 

@@ -1,8 +1,8 @@
 """Measures the performance budget as ratios in one run: `python -m tests.bench.measure [ROW ...]`.
 
-Rows: noop, validate, check, edit, replay, banking, scale; the table is in docs/performance.md. Every figure is a whole
-process from outside, the median of several runs, with its partner measured in turn, since machines drift. `scale`
-prints the points that `tests.bench.plot` draws.
+Rows: noop, validate, check, edit, replay, selection, banking, scale; the table is in docs/performance.md. Every figure
+is a whole process from outside, the median of several runs, with its partner measured in turn, since machines drift.
+`scale` prints the points that `tests.bench.plot` draws.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import yaml
 
 from tests.bench.scaled import DODO, scaled_project
 
@@ -160,6 +162,44 @@ def _tell_replay(project: Path, pack: Path) -> None:
         print(f"        budget with the bare loop {name}: {budget:.1f} s, used {seconds / budget:.0%}")
 
 
+def measure_selection(directory: Path, tasks: int = 10_000) -> None:
+    """Stages 10 and 11, each alone in a process: its time as the log has it, and the most memory of that process."""
+    project = scaled_project(directory / "selection", templates=500, tasks=tasks, rows=20)
+    path = project / "configs" / "tiny.yaml"
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["surface_quality_validation"] = {"enabled": True}
+    settings["semantic_deduplication_config"] = {
+        "enabled": True,
+        "model_identifier": "lexical:char-ngram-v1",
+        "n_clusters": 100,
+        "eps": 0.05,
+        "remove_duplicates": False,
+        # Time is measured, not whether a target is met.
+        "unmet_target_policy": "publish_non_gold",
+    }
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    doit(project, "executable_replay")
+    for stage, table in (("surface_quality", "surface_validated_tasks"), ("dedup_balancing", "balanced_tasks")):
+        peak = _peak_mib(project, stage)
+        seconds = json.loads(_log(project, stage).read_text())["seconds"]
+        rows = _rows(project, f"{table}.parquet")
+        print(f"selection: {stage}, {rows} candidates: {seconds:.1f} s, peak {peak} MiB", flush=True)
+
+
+def _peak_mib(project: Path, task: str) -> int:
+    """The most memory of one doit command's processes, which must succeed."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    with (project / "said.txt").open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "doit", task], cwd=project, env=environment, stdout=said, stderr=said
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"doit {task} failed:\n{(project / 'said.txt').read_text(encoding='utf-8')}")
+    return round(usage.ru_maxrss / 1024)
+
+
 def measure_banking(directory: Path) -> None:
     project = bundled(directory / "banking", "banking_vn_oracle_pack")
     config = "config=configs/banking_vn.publication.yaml"
@@ -248,6 +288,7 @@ ROWS = {
     "check": measure_check,
     "edit": measure_edit,
     "replay": measure_replay,
+    "selection": measure_selection,
     "banking": measure_banking,
     "scale": measure_scale,
 }

@@ -113,13 +113,26 @@ def test_result_that_a_manifest_names_stays_wherever_the_run_is(
     assert entry.path.is_dir()
 
 
-def test_configuration_that_names_no_run_is_told(bfcl: Command, project: Path) -> None:
+WARNING = "configs/broken.yaml names no run: what a publication of it may name was not looked for\n"
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_configuration_that_names_no_run_is_told(bfcl: Command, project: Path, format_: str) -> None:
     configure(project, "broken").write_text("- [\n")
     put(project, "render")
-    said = bfcl("gc", "--dry-run", "--format", "text")
-    assert said.out.splitlines()[1] == (
-        "  configs/broken.yaml names no run: what a publication of it may name was not looked for"
-    )
+    assert bfcl("gc", "--dry-run", "--format", format_).err == WARNING
+
+
+def test_warning_comes_before_anything_is_removed(bfcl: Command, project: Path) -> None:
+    configure(project, "broken").write_text("- [\n")
+    entry = put(project, "render")
+    lock = build_lock(BuildTree(project))
+    lock.acquire()
+    try:
+        said = bfcl("gc", "--format", "text")
+    finally:
+        lock.release()
+    assert (said.status, said.err.startswith(WARNING), entry.path.is_dir()) == (1, True, True)
 
 
 def test_gc_is_refused_while_a_run_holds_the_build_even_to_look(bfcl: Command, project: Path) -> None:

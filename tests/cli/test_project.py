@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
 from bfcl.cli import project
+from bfcl.cli.main import COMMANDS
 from bfcl.cli.project import CONFIG, project_files
 from bfcl.config.load import load_config
 from bfcl.errors import ConfigError
+from bfcl.exports.formats import FORMATS
+from bfcl.graph.variables import KNOWN
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -105,6 +110,25 @@ def test_no_file_installs_from_an_index_that_does_not_have_it() -> None:
     # Anybody could register a name that is still free.
     for name, data in project_files().items():
         assert b"pip install bfcl-build" not in data, name
+
+
+def test_readme_names_extras_commands_and_settings_that_exist() -> None:
+    readme = project_files()["README.md"].decode()
+    known = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    (installed,) = re.findall(r"pip install 'PATH_OF_THE_CHECKOUT\[([\w,]+)\]'", readme)
+    assert set(installed.split(",")) == set(re.findall(r"\(extra `(\w+)`\)", readme)) <= set(known)
+    assert set(re.findall(r"\bbfcl ([a-z][a-z-]+)\b", readme.replace("`bfcl` ", ""))) <= set(COMMANDS)
+    assert set(re.findall(r"\b([a-z_]+)=", readme)) <= set(KNOWN)
+    assert {name for name in FORMATS if f"`{name}`" in readme or f"{{{name}: true}}" in readme} == set(FORMATS)
+
+
+@pytest.mark.parametrize("setting", re.findall(r"`(\w+: \{[^`]*\})`", project.README))
+def test_setting_that_the_readme_shows_is_accepted_in_a_new_project(tmp_path: Path, setting: str) -> None:
+    files = project_files()
+    write(tmp_path, {**files, CONFIG: files[CONFIG] + f"{setting}\n".encode()})
+    load_config(tmp_path / CONFIG, project=tmp_path, command="generate")
 
 
 def test_readme_names_only_files_that_are_written() -> None:

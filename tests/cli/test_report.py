@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.digest import sha256_file
+from bfcl.digest import sha256_file, sha256_hex
 from tests.cli.conftest import Ended
 from tests.release.report import releases
 
@@ -19,10 +19,34 @@ Command = Callable[..., Ended]
 
 
 def test_page_goes_to_the_build_directory_and_its_path_to_stdout(bfcl: Command, project: Path) -> None:
-    releases.release(project / "runs" / "demo")
+    releases.release(project / "build" / "runs" / "demo")
     page = project / "build" / "report" / "demo.html"
-    assert bfcl("report", "runs/demo") == (0, f"{page}\n", "")
+    assert bfcl("report", "build/runs/demo") == (0, f"{page}\n", "")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>\n")
+
+
+def test_runs_of_one_name_keep_a_page_each(bfcl: Command, project: Path) -> None:
+    for place in ("build/runs", "a", "b"):
+        releases.release(project / place / "demo")
+    pages = project / "build" / "report"
+    for run, name in (
+        ("build/runs/demo", "demo"),
+        ("build/runs/../runs/demo/", "demo"),
+        ("a/demo", f"demo-{sha256_hex(b'a/demo')[:12]}"),
+        ("b/demo", f"demo-{sha256_hex(b'b/demo')[:12]}"),
+        (str(project / "b" / "demo" / "stage_cache" / ".."), f"demo-{sha256_hex(b'b/demo')[:12]}"),
+    ):
+        assert bfcl("report", run) == (0, f"{pages}/{name}.html\n", "")
+    assert len(list(pages.iterdir())) == 3
+
+
+def test_run_outside_the_project_is_told_apart_by_its_whole_path(
+    bfcl: Command, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run = tmp_path_factory.mktemp("elsewhere") / "demo"
+    releases.release(run)
+    name = f"demo-{sha256_hex(bytes(run.resolve()))[:12]}.html"
+    assert bfcl("report", str(run)) == (0, f"{project}/build/report/{name}\n", "")
 
 
 def test_page_goes_where_it_is_asked_for(bfcl: Command, project: Path) -> None:
@@ -46,7 +70,7 @@ def test_run_is_left_as_it_is(bfcl: Command, project: Path) -> None:
 def test_script_gets_a_document(bfcl: Command, project: Path) -> None:
     releases.release(project / "runs" / "demo", releases.lost_tasks())
     said = bfcl("report", "runs/demo", "--format", "json")
-    page = project / "build" / "report" / "demo.html"
+    page = project / "build" / "report" / f"demo-{sha256_hex(b'runs/demo')[:12]}.html"
     assert (said.status, said.err) == (0, "")
     assert json.loads(said.out) == {
         "schema_version": "1.0",
@@ -59,9 +83,25 @@ def test_script_gets_a_document(bfcl: Command, project: Path) -> None:
     }
 
 
-def test_only_published_run_is_found(bfcl: Command, project: Path) -> None:
+def test_only_published_run_is_found_and_named(bfcl: Command, project: Path) -> None:
     releases.release(project / "build" / "runs" / "demo")
-    assert bfcl("report") == (0, f"{project}/build/report/demo.html\n", "")
+    releases.release(project / "packs" / "plant_output" / "other")
+    assert bfcl("report") == (
+        0,
+        f"{project}/build/report/demo.html\n",
+        "run: build/runs/demo (none was named; the only published one in build/runs and where configs/*.yaml write)\n",
+    )
+    said = bfcl("report", "--format", "json")
+    assert (json.loads(said.out)["run"], said.err) == ("build/runs/demo", "")
+
+
+def test_refusal_of_the_run_that_was_found_stands_alone_on_stderr(bfcl: Command, project: Path) -> None:
+    releases.release(project / "build" / "runs" / "demo")
+    (project / "build" / "runs" / "demo" / "stage_cache" / "expected_traces.parquet").write_bytes(b"x")
+    said = bfcl("report")
+    assert (said.status, said.out) == (1, "")
+    assert "release_hash_mismatch: " in said.err
+    assert "run: " not in said.err
 
 
 def test_choice_between_runs_is_left_to_people(bfcl: Command, project: Path) -> None:

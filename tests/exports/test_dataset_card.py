@@ -96,8 +96,8 @@ def test_front_matter_tells_the_size(count: int, size: str) -> None:
 def test_about_counts_rows_calls_and_tools() -> None:
     table = [*rows(2), plain_row()]
     assert about(dataclasses.replace(SOURCE, rows=3), facts(table)) == (
-        "Function-calling benchmark of the oracle pack plant 1.0, run demo. Conversations: 3, of several user turns: "
-        "2, that expect no call: 1. Expected tool calls: 6. Tools: 3."
+        "Function-calling benchmark of the oracle pack plant 1.0, run demo. Conversations: 3 (2 with several user "
+        "turns, 1 with no call expected). Expected tool calls: 6. Tools: 3."
     )
 
 
@@ -140,7 +140,9 @@ def test_card_explains_every_column() -> None:
         (True, "Tier of the pack: `gold`. The rows are Gold."),
         (
             False,
-            "Tier of the pack: `gold`. **The rows are not Gold: do not publish scores on them as if they were.**",
+            "Tier of the pack: `gold`. **The rows are not Gold: do not publish scores on them as if they were.** Why "
+            "is said by `gold_ineligibility_reasons` in the `run_manifest.json` of the run, which is not part of this "
+            "dataset.",
         ),
     ],
 )

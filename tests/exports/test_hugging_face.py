@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -58,6 +59,13 @@ def test_table_opens_in_duckdb(tmp_path: Path) -> None:
         (ROWS[0]["task_id"], {"name": "valve", "value": '"V-1"'}),
         (ROWS[1]["task_id"], {"name": "valve", "value": '"V-2"'}),
     ]
+
+
+def test_query_of_the_card_counts_rows_by_policy_and_language(tmp_path: Path) -> None:
+    lay(tmp_path, tree(FORMAT, ROWS))
+    (query,) = re.findall(r"```sql\n(.*?)```", (tmp_path / CARD).read_text(encoding="utf-8"), re.DOTALL)
+    found = duckdb.execute(query.replace("DIRECTORY", str(tmp_path))).fetchall()
+    assert found == [("confirmation", "en", 3)]
 
 
 def test_read_back_is_equal(tmp_path: Path) -> None:

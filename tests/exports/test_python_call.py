@@ -72,6 +72,7 @@ def test_written_call_comes_back_with_values_and_types(arguments: dict[str, Json
         ("plant..set", {}, "function `plant..set` is no Python identifier, or a keyword"),
         ("", {}, "function `` is no Python identifier, or a keyword"),
         ("set_valve", {"from": 1}, "argument `from` of `set_valve` is no Python identifier, or a keyword"),
+        ("set_valve", {"__debug__": 1}, "argument `__debug__` of `set_valve` is no Python identifier, or a keyword"),
         ("set_valve", {"None": 1}, "argument `None` of `set_valve` is no Python identifier, or a keyword"),
         ("set_valve", {"bar psi": 1}, "argument `bar psi` of `set_valve` is no Python identifier, or a keyword"),
         # A ligature is an identifier, yet Python would read it as two letters.

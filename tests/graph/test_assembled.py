@@ -97,7 +97,7 @@ def test_rows_and_decisions_come_back_in_task_order(
     shards = []
     for part, own in enumerate(filter(None, (numbers[:cut], numbers[cut:]))):
         made = assembly.key(f"{TEMPLATE}/{part}", DIGESTS)
-        (entry,) = store.put([(made, assembly.lines(tables(own, dropped)))])
+        (entry,) = store.put([(made, assembly.lines(f"{TEMPLATE}/{part}", tables(own, dropped)))])
         assert set(entry.files) == {DECISIONS_FILE, ROWS_FILE}
         shards.append(Shard(label=f"{TEMPLATE}/{part}", fp=entry.fp, digest=entry.files[ROWS_FILE], rows=len(own)))
     order = Order(template_ids=(TEMPLATE,), sequence=[0] * count)
@@ -113,7 +113,7 @@ def test_a_reworded_tool_shows_in_rows_that_were_kept(tmp_path: Path) -> None:
     before = samples.context()
     store = Store(BuildTree(tmp_path))
     assembly = Assembly(context=before, scanned=False)
-    (entry,) = store.put([(assembly.key(TEMPLATE, DIGESTS), assembly.lines(tables([1])))])
+    (entry,) = store.put([(assembly.key(TEMPLATE, DIGESTS), assembly.lines(TEMPLATE, tables([1])))])
     shard = Shard(label=TEMPLATE, fp=entry.fp, digest=entry.files[ROWS_FILE], rows=1)
     tools: dict[str, Any] = {name: {"name": name, "description": 'reads, "sets"'} for name in before.tools}
     after = dataclasses.replace(before, tools=tools)
@@ -123,13 +123,22 @@ def test_a_reworded_tool_shows_in_rows_that_were_kept(tmp_path: Path) -> None:
     assert lines != [encode_row(row(1, before))]
 
 
-def test_tables_of_other_tasks_are_refused() -> None:
-    given = tables([1, 2])
-    given[2] = tables([1, 3])[2]
+SECOND, THIRD = samples.task(2).task_id, samples.task(3).task_id
+
+
+@pytest.mark.parametrize(
+    ("stage", "numbers", "told"),
+    [
+        ("expected_trace", [1, 3], f"row 1 of shard `{TEMPLATE}` is `{THIRD}`, in expand it is `{SECOND}`"),
+        ("render", [1], f"row 1 of shard `{TEMPLATE}` is absent, in expand it is `{SECOND}`"),
+        ("executable_replay", [1, 2, 3], f"row 2 of shard `{TEMPLATE}` is `{THIRD}`, in expand it is absent"),
+    ],
+)
+def test_tables_of_other_tasks_and_of_more_or_fewer_are_refused(stage: str, numbers: list[int], told: str) -> None:
+    given, at = tables([1, 2]), READ.index(stage)
+    given[at] = tables(numbers)[at]
     with pytest.raises(StageError) as caught:
-        Assembly(context=samples.context(), scanned=False).lines(given)
-    second, third = samples.task(2).task_id, samples.task(3).task_id
+        Assembly(context=samples.context(), scanned=False).lines(TEMPLATE, given)
     assert str(caught.value) == (
-        f"stage_tables_disagree: expected_trace: row 0 is `{third}`, in expand it is `{second}`\n"
-        "  fix: run again with rebuild=1; if it stays, report it as a bug"
+        f"stage_tables_disagree: {stage}: {told}\n  fix: run again with rebuild=1; if it stays, report it as a bug"
     )

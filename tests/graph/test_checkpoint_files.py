@@ -8,7 +8,7 @@ import pytest
 
 from bfcl.digest import blake3_of
 from bfcl.errors import DriftError
-from bfcl.graph.checkpoint_files import check_files, clear, clear_stages, directory, place
+from bfcl.graph.checkpoint_files import check_files, clear, directory, keep_only, place
 from bfcl.graph.layout import RunTree
 
 FILES = {"manifest.json": b"{}\n", "state.json": b"[]\n"}
@@ -48,9 +48,37 @@ def test_clear_removes_every_checkpoint_and_what_killed_processes_left(run: RunT
     assert list(run.stage_cache.iterdir()) == []
 
 
-def test_clear_stages_removes_only_these(run: RunTree) -> None:
-    clear_stages(run, ["render", "final_output"])
+def test_keep_only_removes_every_other_checkpoint_and_what_is_none(run: RunTree, tmp_path: Path) -> None:
+    for name in ("surface_quality", "no_stage"):
+        place(run, name, FILES)
+    (directory(run) / "notes.txt").write_bytes(b"")
+    (directory(run) / "link").symlink_to(directory(run) / "expand")
+    keep_only(run, ["expand"])
     assert names(run) == ["stage_cache/checkpoints/expand/manifest.json", "stage_cache/checkpoints/expand/state.json"]
+    assert [path.name for path in directory(run).iterdir()] == ["expand"]
+
+
+def test_keep_only_without_a_stage_to_keep_leaves_nothing(run: RunTree) -> None:
+    keep_only(run, [])
+    keep_only(run, [])
+    assert list(run.stage_cache.iterdir()) == []
+
+
+def test_keep_only_takes_strangers_first_and_stages_from_the_last_so_that_a_kill_leaves_a_chain(
+    run: RunTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("final_output", "schema_validation", "a_stranger"):
+        place(run, name, FILES)
+    gone: list[str] = []
+    rename = Path.rename
+
+    def noted(path: Path, target: Path) -> Path:
+        gone.append(path.name)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", noted)
+    keep_only(run, ["expand"])
+    assert gone == ["a_stranger", "final_output", "schema_validation", "render"]
 
 
 def test_clear_removes_a_link_and_never_what_it_names(run: RunTree, tmp_path: Path) -> None:

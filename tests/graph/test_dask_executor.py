@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import logging
+import platform
 import shutil
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bfcl.errors import BfclError, ConfigError, OracleError, StageError
-from bfcl.graph.dask_executor import IN_FLIGHT, LEAST_TASKS, DaskExecutor, check_cluster, weakest
+from bfcl.graph.dask_executor import (
+    _FACTS,
+    _NOISY,
+    IN_FLIGHT,
+    LEAST_TASKS,
+    DaskExecutor,
+    check_cluster,
+    connected,
+    weakest,
+)
 from bfcl.graph.executor import Compute, Job
 from bfcl.graph.host import python_minor
+from bfcl.graph.remote_shards import program
 from bfcl.graph.shards import Chunk
 from bfcl.graph.sources import package_digest
 from bfcl.records.ids import TemplateId
 from tests.clusters import REPOSITORY, Blunder, Cluster, Count, Die, Hold, Lose, Note, Refuse, cluster, until
 
-EXPECTED = f"expected package digest {package_digest()}, Python {python_minor()}, fork: yes"
+EXPECTED = (
+    f"expected package digest {package_digest()}, Python {python_minor()}, fork: yes, system {platform.system()}, "
+    f"machine {platform.machine()}, jsonschema {version('jsonschema')}, time-machine {version('time-machine')}"
+)
 ANEW = "\n  fix: install on the cluster what this command runs, and start its processes anew"
 ELSEWHERE = "or leave `executor=` out to compute on this machine"
 
@@ -221,6 +237,35 @@ def test_worker_of_another_program_that_comes_later_is_refused(lonely: Cluster, 
     assert str(caught[0]) == f"executor_mismatch: {late}: runs package digest {digest_of(other)}; {EXPECTED}{ANEW}"
 
 
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What makes a process that starts with it believe that it runs on another machine, with another clock."""
+    place = tmp_path_factory.mktemp("elsewhere")
+    (place / "bfcl").symlink_to(REPOSITORY / "bfcl")
+    (place / "sitecustomize.py").write_text(
+        "import platform\nplatform.system = lambda: 'Plan9'\nplatform.machine = lambda: 'mips'\n"
+    )
+    stated = place / "time_machine-1.0.dist-info"
+    stated.mkdir()
+    (stated / "METADATA").write_text("Metadata-Version: 2.1\nName: time-machine\nVersion: 1.0\n")
+    return place
+
+
+def test_refusal_names_every_fact_that_differs_and_no_other(lonely: Cluster, elsewhere: Path) -> None:
+    lonely.add(package=elsewhere)
+    lonely.ready()
+    (worker,) = lonely.addresses()
+    with pytest.raises(StageError) as caught:
+        check_cluster(lonely.address)
+    assert str(caught.value) == (
+        f"executor_mismatch: {worker}: runs system Plan9, machine mips, time-machine 1.0; {EXPECTED}{ANEW}"
+    )
+
+
+def test_every_fact_has_words() -> None:
+    assert list(_FACTS) == list(program())
+
+
 def digest_of(place: Path) -> str:
     """The package digest that a process started from there finds."""
     command = [sys.executable, "-c", "from bfcl.graph.sources import package_digest as d; print(d())"]
@@ -244,13 +289,56 @@ def test_address_where_nothing_listens_is_refused_and_leaves_no_thread() -> None
     assert set(threading.enumerate()) == before
 
 
-def test_address_without_a_port_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("scheduler", "names no port"),
+        ("scheduler:x", "names no port"),
+        (f"scheduler:{10**30}", "names no port"),
+        ("http://scheduler:1", "`http://` is no protocol of dask"),
+    ],
+)
+def test_address_that_is_none_is_refused_and_leaves_no_thread(address: str, reason: str) -> None:
+    before = set(threading.enumerate())
     with pytest.raises(StageError) as caught:
-        check_cluster("scheduler")
+        check_cluster(address)
     assert str(caught.value) == (
-        "executor_unreachable: dask:scheduler: names no port\n"
+        f"executor_unreachable: dask:{address}: {reason}\n"
         f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
     )
+    assert set(threading.enumerate()) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("tcp://me:SECRETPW@127.0.0.1", "tcp://127.0.0.1"),
+        ("me:SECRETPW@scheduler", "scheduler"),
+        ("udp://me:SECRETPW@127.0.0.1:1", "udp://127.0.0.1:1"),
+    ],
+)
+def test_password_in_an_address_is_not_told(given: str, shown: str) -> None:
+    with pytest.raises(StageError) as caught:
+        check_cluster(given)
+    assert caught.value.problems[0].subject == f"dask:{shown}"
+    assert "SECRETPW" not in str(caught.value)
+
+
+def levels() -> dict[str, int]:
+    return {name: logging.getLogger(name).level for name in _NOISY}
+
+
+def test_log_levels_are_as_before_whether_the_cluster_was_there_or_not(
+    two: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="asyncio")
+    before = levels()
+    with connected(two.address):
+        assert set(levels().values()) == {logging.CRITICAL + 1}
+    assert levels() == before
+    with pytest.raises(StageError):
+        check_cluster("scheduler")
+    assert levels() == before
 
 
 def test_missing_library_is_one_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_manifests_and_checkpoints_that_cannot_be_read_stop_everything_each_name
     with pytest.raises(DriftError) as caught:
         collect(store.tree, [run])
     assert list(map(str, caught.value.problems)) == [
-        f"build_roots_unreadable: {path}: cannot be read as JSON, so nobody knows which stored results it names; "
+        f"build_roots_unreadable: {path}: cannot be read, so nobody knows which stored results it names; "
         f"nothing was removed{FIX}"
         for path in (run.manifest, checkpoint)
     ]
@@ -217,3 +217,43 @@ def _die_at(number: int) -> None:
             seen += 1
 
     sys.addaudithook(hook)
+
+
+@pytest.mark.parametrize("place", ["runs/trial", "runs/trial/stage_cache/checkpoints"])
+def test_a_link_that_leads_nowhere_may_hide_what_is_needed_so_nothing_goes(store: Store, place: str) -> None:
+    put(store, "render")
+    path = store.tree.root / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(store.tree.root / "not mounted today")
+    with pytest.raises(DriftError) as caught:
+        collect(store.tree, [])
+    assert str(caught.value) == (
+        f"build_roots_unreadable: {path}: cannot be read, so nobody knows which stored results it names; nothing was "
+        f"removed{FIX}"
+    )
+
+
+def test_a_manifest_that_is_a_dead_link_is_not_taken_for_absent(store: Store) -> None:
+    put(store, "render")
+    run = RunTree(store.tree.root / "runs" / "trial")
+    run.root.mkdir(parents=True)
+    run.manifest.symlink_to(run.root / "gone")
+    with pytest.raises(DriftError, match=r"build_roots_unreadable: .*run_manifest\.json: cannot be read"):
+        collect(store.tree, [])
+
+
+def test_a_directory_that_cannot_be_listed_stops_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, "render")
+    refused = store.tree.root / "refs" / "aaaa"
+    refused.mkdir(parents=True)
+    genuine = Path.iterdir
+
+    def iterdir(path: Path) -> object:
+        # Root may list everything, so what the kernel tells others is said here.
+        if path == refused:
+            raise PermissionError
+        return genuine(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    with pytest.raises(DriftError, match=r"build_roots_unreadable: .*refs/aaaa: cannot be read"):
+        collect(store.tree, [])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.digest import Fingerprint
+from bfcl.canonical import readable_json
+from bfcl.digest import Fingerprint, blake3_json
 from bfcl.errors import DriftError
 from bfcl.graph.pointers import (
     Pointer,
@@ -108,3 +109,17 @@ def test_shard_changed_by_hand_is_refused(tmp_path: Path, field: str, value: obj
         str(caught.value)
         == f"build_cache_tampered: build/refs/0123/render.json: has changed since it was written{CLEAN}"
     )
+
+
+@pytest.mark.parametrize("fp", ["runs", "../packs", "/tmp/victim", "A" * 64, "a" * 63, ""])
+def test_an_address_that_leads_elsewhere_is_no_pointer_though_its_digest_fits(tmp_path: Path, fp: str) -> None:
+    path = tmp_path / "refs" / "0123" / "render.json"
+    for value in (
+        {**POINTER.to_json(), "fp": fp},
+        {**POINTER.to_json(), "shards": [{"label": "kiln/1", "fp": fp, "digest": A, "rows": 7}]},
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(readable_json({**value, "pointer_digest": blake3_json(value)}))
+        with pytest.raises(DriftError) as caught:
+            read_pointer(path)
+        assert str(caught.value) == f"build_cache_tampered: build/refs/0123/render.json: is not a pointer{CLEAN}"

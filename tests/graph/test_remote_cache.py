@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import fsspec
 import pytest
+from fsspec.asyn import AsyncFileSystem
 
 from bfcl.errors import ConfigError, DriftError
+from bfcl.graph import remote_cache
 from bfcl.graph.layout import BuildTree
 from bfcl.graph.remote_cache import RemoteCache, open_cache
 from bfcl.graph.store import Entry, Key, Store
 
-URLS = ("memory://shared", "{directory}/sha[r]ed *")
+URLS = ("memory://sha[r]ed *", "afar://sha[r]ed *", "{directory}/sha[r]ed *")
+
+
+class Afar(AsyncFileSystem):
+    """Objects that are asked for and sent at once, as those of an object store. Knows neither listing nor globs."""
+
+    protocol = "afar"
+    objects: ClassVar[dict[str, bytes]] = {}
+    under_way = 0
+    most = 0
+    """So many answers were waited for at once."""
+
+    async def _cat_file(self, path: str, start: int | None = None, end: int | None = None, **kwargs: object) -> bytes:
+        await self._on_the_way()
+        try:
+            return self.objects[path][start:end]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+    async def _pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: object) -> None:
+        await self._on_the_way()
+        self.objects[path] = value
+
+    async def _on_the_way(self) -> None:
+        Afar.under_way += 1
+        Afar.most = max(Afar.most, Afar.under_way)
+        await asyncio.sleep(0)
+        Afar.under_way -= 1
+
+
+fsspec.register_implementation("afar", Afar)
 
 
 def key(number: int) -> Key:
@@ -33,6 +66,8 @@ def filled(project: Path, count: int = 3) -> tuple[Store, list[Entry]]:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield request.param.format(directory=tmp_path)
     fsspec.filesystem("memory").store.clear()
+    Afar.objects.clear()
+    Afar.most = 0
 
 
 @pytest.fixture
@@ -132,10 +167,8 @@ def test_a_cache_that_fails_is_told_once_a_direction(cache: RemoteCache, tmp_pat
     class Broken:
         protocol = "broken"
 
-        def cat(self, *_: object, **__: object) -> None:
+        def cat_ranges(self, *_: object, **__: object) -> None:
             raise PermissionError("secret")
-
-        exists = cat
 
     cache._filesystem, cache._is_local = Broken(), False
     store, entries = filled(tmp_path / "here")
@@ -164,6 +197,70 @@ def test_a_cache_that_may_only_be_read_is_still_read(
     cache.fetch(there, [entries[0].fp])
     assert there.holds(entries[0].fp)
     assert said == [f"warning: cannot write to the cache {cache._shown}: PermissionError; this run goes on without it"]
+
+
+def test_objects_are_asked_for_and_sent_at_once_where_the_filesystem_can(tmp_path: Path) -> None:
+    cache = open_cache("afar://at once", print)
+    _, entries = filled(tmp_path / "here", 20)
+    for step in (
+        lambda: cache._there([entry.fp for entry in entries]),
+        lambda: cache.send(entries),
+        lambda: cache.fetch(Store(BuildTree(tmp_path / "there")), [entry.fp for entry in entries]),
+    ):
+        Afar.most = 0
+        step()
+        assert Afar.most == 20
+    Afar.objects.clear()
+
+
+@pytest.mark.parametrize(("held", "portions"), [(20, [2, 2, 1]), (1, [1] * 5), (10**6, [5])])
+def test_objects_are_sent_in_portions_that_fit_in_memory(
+    cache: RemoteCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, portions: list[int]
+) -> None:
+    _, entries = filled(tmp_path / "here", 5)
+    assert {entry.file("rows.jsonl").stat().st_size for entry in entries} == {8}
+    write, sent = cache._write, list[int]()
+
+    def noted(blobs: Mapping[str, bytes]) -> int:
+        sent.append(len(blobs))
+        return write(blobs)
+
+    monkeypatch.setattr(remote_cache, "HELD_BYTES", held)
+    monkeypatch.setattr(cache, "_write", noted)
+    cache.send(entries)
+    assert (sent, cache.traffic.written) == (portions, 5)
+
+
+def test_what_is_wrong_with_our_own_store_is_no_failure_of_the_cache(
+    cache: RemoteCache, tmp_path: Path, said: list[str]
+) -> None:
+    _, entries = filled(tmp_path / "here", 1)
+    entries[0].file("rows.jsonl").unlink()
+    with pytest.raises(FileNotFoundError, match=r"rows\.jsonl"):
+        cache.send(entries)
+    assert said == []
+
+
+def test_result_that_somebody_stored_meanwhile_is_not_counted_as_read(
+    cache: RemoteCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, entries = filled(tmp_path / "here", 1)
+    cache.send(entries)
+    with monkeypatch.context() as blind:
+        blind.setattr(store, "holds", lambda _: False)
+        cache.fetch(store, [entries[0].fp])
+    assert cache.traffic.read == 0
+    assert store.find(entries[0].fp) == entries[0]
+
+
+@pytest.mark.parametrize(
+    "url", ["nowhere://k:p@SECRETPW@bk/x", "ftp://user:ab/SECRETPW@127.0.0.1:1/x", "nowhere://bk/x#SECRETPW"]
+)
+def test_password_with_signs_of_a_url_in_it_is_not_told(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_cache(url, print)
+    assert caught.value.problems[0].code == "cache_unavailable"
+    assert "SECRETPW" not in str(caught.value)
 
 
 def test_unknown_filesystem_is_refused_without_its_secrets() -> None:

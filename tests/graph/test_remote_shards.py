@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bfcl.errors import OracleError, Problem
+from bfcl.graph import remote_shards
 from bfcl.graph.compute import COMPUTE, StageContext
 from bfcl.graph.executor import Job
 from bfcl.graph.host import python_minor
@@ -45,7 +48,20 @@ def answered(order: object, digest: str = "d", expected: dict[str, str] | None =
 
 
 def test_program_is_what_results_depend_on() -> None:
-    assert program() == {"package": package_digest(), "python": python_minor(), "fork": "yes"}
+    assert program() == {
+        "package": package_digest(),
+        "python": python_minor(),
+        "fork": "yes",
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "jsonschema": version("jsonschema"),
+        "time-machine": version("time-machine"),
+    }
+
+
+def test_library_that_is_missing_is_a_fact_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_shards, "LIBRARIES", ("never-released",))
+    assert remote_shards._program()["never-released"] == "missing"
 
 
 def test_group_is_computed_by_the_order_it_names() -> None:

@@ -254,3 +254,54 @@ def test_sweep_takes_what_killed_processes_left_and_nothing_else(store: Store) -
 def test_refusal_names_the_remedy_it_is_given() -> None:
     error = tampered("x", "is odd", fix="mend it")
     assert str(error) == "build_cache_tampered: x: is odd\n  fix: mend it"
+
+
+# --- results that somebody else stored ---
+
+
+def files_of(entry: Entry) -> dict[str, bytes]:
+    return {name: (entry.path / name).read_bytes() for name in (*entry.files, "record.json")}
+
+
+def test_adopted_result_verifies_and_is_found(store: Store, tmp_path: Path) -> None:
+    entry = put(store, KEY, {"rows.jsonl": b"{}\n"})
+    there = Store(BuildTree(tmp_path / "there"))
+    there.tree.root.mkdir(parents=True)
+    assert there.adopt(entry.fp, files_of(entry), shown="afar", fix="none")
+    found = again(there).find(entry.fp)
+    assert found is not None
+    assert files_of(found) == files_of(entry)
+
+
+def test_adopting_what_somebody_stored_meanwhile_leaves_it_and_says_so(store: Store) -> None:
+    entry = put(store, KEY, {"rows.jsonl": b"{}\n"})
+    before = (entry.path / "record.json").stat()
+    assert not store.adopt(entry.fp, files_of(entry), shown="afar", fix="none")
+    assert (entry.path / "record.json").stat() == before
+    assert [path.name for path in store.tree.root.iterdir()] == [entry.fp]
+
+
+def test_adopting_where_a_directory_cannot_be_put_is_refused(store: Store) -> None:
+    entry = put(store, KEY, {"rows.jsonl": b"{}\n"})
+    files = files_of(entry)
+    store.remove(entry.fp)
+    store.tree.entry(entry.fp).write_text("in the way")
+    with pytest.raises(StageError) as caught:
+        store.adopt(entry.fp, files, shown="afar", fix="none")
+    assert str(caught.value) == (
+        f"storage_failed: {store.tree.root}: cannot write: Not a directory\n"
+        "  fix: free space or make the directory writable, then run the same command again"
+    )
+    assert [path.name for path in store.tree.root.iterdir()] == [entry.fp]
+
+
+def test_adopting_what_does_not_verify_is_refused_in_the_words_of_where_it_came_from(store: Store) -> None:
+    entry = put(store, KEY, {"rows.jsonl": b"{}\n"})
+    files = {**files_of(entry), "rows.jsonl": b"[]\n"}
+    store.remove(entry.fp)
+    with pytest.raises(DriftError) as caught:
+        store.adopt(entry.fp, files, shown="afar/object", fix="look")
+    assert str(caught.value) == (
+        f"build_cache_tampered: afar/object: {entry.fp}/rows.jsonl has changed since it was stored\n  fix: look"
+    )
+    assert not store.holds(entry.fp)

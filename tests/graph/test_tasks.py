@@ -194,12 +194,12 @@ def test_bug_in_an_action_stays_a_bug() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        refusing(broken)()
+        refusing(broken, {})()
 
 
 def test_refusal_is_the_only_thing_that_is_quiet() -> None:
     def refuse() -> None:
         raise BfclError(Problem(code="one", message="ONE"))
 
-    assert isinstance(refusing(refuse)(), TaskFailed)
-    assert refusing(lambda: None)() is True
+    assert isinstance(refusing(refuse, {})(), TaskFailed)
+    assert refusing(lambda: None, {})() is True

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from bfcl.errors import ConfigError
-from bfcl.graph.variables import KNOWN, Variables, check_variables, only_validates
+from bfcl.graph.variables import KNOWN, Variables, check_variables, only_validates, shown_url
 
 FIX = "known variables: `cache=`, `config=`, `executor=`, `jobs=`, `pack=`, `rebuild=`, `replay=`, `skip_until=`"
 GENERATE = ("generate",)
@@ -52,15 +52,20 @@ def test_every_variable_is_understood() -> None:
         ({"replay": ""}, "generation_config_invalid: replay: replay='' given; expected full"),
         (
             {"executor": "ray:x"},
-            "generation_config_invalid: executor: executor='ray:x' given; expected dask:<address of a scheduler>",
+            "generation_config_invalid: executor: executor=<str, 5> given; expected dask:<address of a scheduler>",
         ),
         (
             {"executor": "dask:"},
-            "generation_config_invalid: executor: executor='dask:' given; expected dask:<address of a scheduler>",
+            "generation_config_invalid: executor: executor=<str, 5> given; expected dask:<address of a scheduler>",
         ),
         (
             {"cache": "there"},
-            "generation_config_invalid: cache: cache='there' given; expected a URL, or the absolute path of a "
+            "generation_config_invalid: cache: cache=<str, 5> given; expected a URL, or the absolute path of a "
+            "directory",
+        ),
+        (
+            {"cache": "s3://AKIA:SECRETPW@buck et/x"},
+            "generation_config_invalid: cache: cache=<str, 28> given; expected a URL, or the absolute path of a "
             "directory",
         ),
     ],
@@ -192,3 +197,24 @@ def test_resuming_is_refused_on_single_stages(tasks: tuple[str, ...], named: str
         f"unsupported_config_feature: skip_until: `doit {named}` does not take this variable; only `doit generate` and "
         "`doit all` do\n  fix: leave it out, or give it to the command whose run is to be resumed"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://bucket/bfcl", "s3://bucket/bfcl"),
+        ("s3://AKIA:SECRETPW@bucket/x", "s3://bucket/x"),
+        ("ftp://user:ab/SECRETPW@host/x", "ftp://host/x"),
+        ("s3://k:p@SECRETPW@bk", "s3://bk"),
+        ("s3://k:p//SECRETPW@bk/x", "s3://bk/x"),
+        ("s3://k:p?SECRETPW@bk/x", "s3://..."),
+        ("s3://k:p#SECRETPW@bk/x", "s3://..."),
+        ("http://host/x?token=SECRETPW", "http://host/x"),
+        ("http://host/x?mail=a@SECRETPW&token=SECRETPW", "http://..."),
+        ("http://host/x#SECRETPW", "http://host/x"),
+        ("s3://k:SECRETPW\n@bk/x", "s3://bk/x"),
+        ("/data/a@b#c?d", "/data/a@b#c?d"),
+    ],
+)
+def test_url_is_shown_without_what_may_be_a_secret(url: str, shown: str) -> None:
+    assert shown_url(url) == shown

@@ -8,6 +8,7 @@ import ssl
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,41 @@ def test_answer_that_comes_byte_by_byte_without_end_is_a_timeout(transport: Http
         try:
             url = f"http://127.0.0.1:{listening.getsockname()[1]}/x"
             assert failure(transport, url, 0.2) == "timeout: no answer within 0.2 s"
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_answer_that_drips_after_a_connection_that_came_too_late_is_a_timeout(
+    transport: HttpTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, rung = threading.Event(), threading.Event()
+    cut, look_up = transport._cut, socket.getaddrinfo
+
+    def ring() -> None:
+        cut()
+        rung.set()
+
+    def late(*arguments: Any, **options: Any) -> Any:
+        rung.wait()
+        return look_up(*arguments, **options)
+
+    monkeypatch.setattr(transport, "_cut", ring)
+    monkeypatch.setattr(socket, "getaddrinfo", late)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\n")
+                while not over.wait(0.01):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            url = f"http://localhost:{listening.getsockname()[1]}/x"
+            assert failure(transport, url, 0.1) == "timeout: no answer within 0.1 s"
         finally:
             over.set()
             thread.join()

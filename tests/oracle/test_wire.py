@@ -29,3 +29,13 @@ def test_records_come_out_in_order(items):
 def test_records_refuse_an_answer_that_ends_early(cut):
     with pytest.raises(ValueError, match="an answer ends inside a record"):
         list(wire.records(wire.record(wire.RESULT, b"{}")[:cut]))
+
+
+@given(st.integers(0, 2**64 - 1), st.binary(max_size=20))
+def test_an_answer_travels_with_its_time(took_ns, answer):
+    assert wire.untimed(wire.timed(took_ns, answer)) == (took_ns, answer)
+
+
+def test_an_answer_without_its_time_is_refused():
+    with pytest.raises(ValueError, match="does not say how long it took"):
+        wire.untimed(b"1234567")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -256,6 +257,43 @@ def test_a_dependent_argument_from_a_call_not_yet_run_breaks_the_episode(keeper)
     (result,) = keeper.run([plan(call("echo", v=ResultPath(call=0, path=("a",))))])
     assert result.breakdown is not None
     assert result.breakdown.message == "call_did_not_finish: call 0 `echo` parameter `v`: call 0 has not run before it"
+
+
+STATES = """
+def list_tools(): return ["look"]
+def reset(*, ctx, fixtures=None):
+    global STATE
+    STATE = {"seed": [True, 1, 1.0, 0.0, -0.0][ctx.seed % 5], "rows": [{"b": 1, "a": 2}] * 3}
+def call_tool(name, arguments, *, ctx): return {}
+def get_state(): return STATE
+"""
+CHANGER = """
+def assert_untouched(*, state, trace, task, ctx):
+    assert list(state["rows"][0]) == ["a", "b"] and state["rows"][0]["a"] == 2, state
+    state["rows"][0]["a"] = 9
+def assert_untouched_again(*, state, trace, task, ctx):
+    assert_untouched(state=state, trace=trace, task=task, ctx=ctx)
+"""
+
+
+def test_a_state_that_comes_again_is_told_and_judged_as_the_first_time(packs, episode):
+    names = ("assert_untouched", "assert_untouched_again")
+    results = packs.oracle(STATES, CHANGER).run([episode(seed, assertions=names) for seed in range(20)])
+    rows = ",".join(3 * ['{"a":2,"b":1}'])
+    # Values that compare equal are states of their own.
+    wanted = [f'{{"rows":[{rows}],"seed":{seed}}}' for seed in ("true", "1", "1.0", "0.0", "-0.0")]
+    assert [result.states for result in results] == [(state,) for state in wanted * 4]
+    assert {outcome.status for result in results for outcome in result.assertions} == {"passed"}
+    assert all(len(result.assertions) == 2 for result in results)
+
+
+def test_time_is_kept_by_task_until_it_is_asked_for(packs, episode):
+    oracle = packs.oracle(STATES)
+    one, other = episode(0), dataclasses.replace(episode(1), task_id="other")
+    oracle.replay([one, other])
+    assert oracle.take_seconds([one.task_id]) > 0
+    assert oracle.take_seconds([one.task_id]) == 0
+    assert oracle.take_seconds([one.task_id, "other", "unknown"]) > 0
 
 
 def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):

@@ -302,6 +302,9 @@ def inputs(
         raw=tables.raw,
         published=tables.published,
         artifacts=artifacts,
+        holding=frozenset(),
+        surface_gate=Gates().surface_gate,
+        ordering=Gates().ordering,
         exports=exports_block(None, tables.published),
         build={"contract": "bfcl-build/1", "publication_key": "0" * 64, "stages": {}},
     )

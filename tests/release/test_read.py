@@ -79,6 +79,32 @@ def test_open_release_refuses_a_directory_without_manifest(release_dir: Path, tm
     assert str(linked.value) == told
 
 
+@pytest.mark.parametrize(
+    "left",
+    [["benchmark_raw.parquet"], ["benchmark_raw.parquet", "benchmark.parquet"], ["exports"], ["benchmark.parquet"]],
+)
+def test_open_release_tells_payloads_without_manifest_from_nothing_published(
+    release_dir: Path, tmp_path: Path, left: list[str]
+) -> None:
+    told = (
+        f"{tmp_path}: export_publication_interrupted: holds {', '.join(left)} and no run_manifest.json, so they are no "
+        "release: a publication was interrupted, or somebody deleted the manifest\n"
+        "  fix: run the same command again: it removes them and publishes a whole release"
+    )
+    for name in left:
+        if name == "exports":
+            (tmp_path / name).mkdir()
+        else:
+            (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ReleaseError) as caught:
+        open_release(tmp_path)
+    assert str(caught.value) == told
+    (tmp_path / "run_manifest.json").symlink_to(release_dir / "run_manifest.json")
+    with pytest.raises(ReleaseError) as linked:
+        open_release(tmp_path)
+    assert str(linked.value) == told
+
+
 def test_open_release_refuses_a_manifest_that_is_no_json(tmp_path: Path) -> None:
     path = tmp_path / "run_manifest.json"
     path.write_text('{"tier": "gold",\n}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bfcl.errors import DriftError
 from bfcl.release.read import Release, open_release
 from bfcl.release.stage_rows import stage_row_problems
 from bfcl.tables.codec import encode_line
-from bfcl.tables.parquet import read_rows, rows_digest
+from bfcl.tables.parquet import TableWriter, read_rows, rows_digest
 from tests.cli import runs
 from tests.release.samples import published
 
@@ -63,6 +64,22 @@ def test_rows_of_another_digest_are_told_with_both(run: Path, claimed: object, t
         f"release_rows_mismatch: stage_cache/{TABLE}.parquet: holds 3 rows with digest "
         f'"{facts(run)["rows_digest"]}"; the manifest says {told}{FIX}'
     )
+
+
+def test_large_table_is_read_without_holding_its_rows(run: Path) -> None:
+    row = next(read_rows(run / "stage_cache" / f"{TABLE}.parquet", TABLE))
+    line = encode_line({**row, "turns": "x" * 4000})
+    with TableWriter(run / "stage_cache" / f"{TABLE}.parquet", TABLE) as table:
+        table.write([line] * 6000)
+        claims = table.close()._asdict()
+    tracemalloc.start()
+    try:
+        assert list(stage_row_problems(release(run, {f"{TABLE}.parquet": claims}))) == []
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Some 24 MB of lines, read a thousand rows at a time.
+    assert peak < 6000 * len(line) / 2
 
 
 def test_damaged_table_is_refused_by_name(run: Path) -> None:

@@ -119,6 +119,16 @@ def test_verify_release_finds_repeated_ids(run_dir: Path) -> None:
     ]
 
 
+def test_verify_release_finds_rows_that_call_themselves_gold_otherwise_than_the_manifest(run_dir: Path) -> None:
+    other: Any = {**row(3), "gold_eligible": False}
+    rewrite(run_dir, "raw", [row(1), row(2), other, row(4)])
+    rewrite(run_dir, "published", [row(1), other, row(4)])
+    assert refusal(run_dir) == [
+        f"release_rows_mismatch: {name}: `gold_eligible` holds false, true, the manifest says true{FIX}"
+        for name in ("benchmark_raw.parquet", "benchmark.parquet")
+    ]
+
+
 def test_verify_release_survives_tables_written_by_another_writer(run_dir: Path) -> None:
     path = run_dir / "benchmark.parquet"
     table: pa.Table = pq.read_table(path)

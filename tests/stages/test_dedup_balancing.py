@@ -15,7 +15,7 @@ from bfcl.digest import sha256_json
 from bfcl.errors import StageError
 from bfcl.stages.balancing.candidate import Candidate, Standing, lot
 from bfcl.stages.balancing.finder import Likeness
-from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
+from bfcl.stages.balancing.unmet import UnmetTarget
 from bfcl.stages.dedup_balancing import Balanced, Settings, balance
 from tests.stages.balancing.rows import candidate, standing
 
@@ -291,21 +291,6 @@ def test_balance_refuses_bounds_that_contradict_each_other_and_names_them() -> N
         f"balancing_infeasible: semantic_deduplication_config.{name}: leaves no selection of 3 rows that covers every "
         f"bucket; without it there is one\n  fix: {fix}"
         for name in ("max_exact_surface_reuse", "max_rows_per_intent")
-    )
-
-
-def test_targets_unmet_says_each_of_them_at_once() -> None:
-    missed = (
-        unmet("publication_count", "all", (6, 5, 5), "insufficient_candidate_inventory"),
-        unmet("category", "firings", (2, 3, 3), "coverage_constraint"),
-    )
-    assert str(targets_unmet(missed)) == (
-        "balancing_targets_unmet: publication_count `all`: 5 rows are selected of 5 there are; expected 6 "
-        "(insufficient_candidate_inventory)\n"
-        "  fix: raise `task_generation.candidate_tasks_per_category`, or lower the target\n"
-        "balancing_targets_unmet: category `firings`: 3 rows are selected of 3 there are; expected at most 2 "
-        "(coverage_constraint)\n"
-        "  fix: raise what is asked for, or let templates share edge signatures"
     )
 
 

@@ -22,7 +22,7 @@ from bfcl.stages.final_output import (
     PublicationPlan,
     argument_order,
     assemble,
-    disagreements,
+    disagreement,
     gold_ineligibility_reasons,
     publication_plan,
     tally,
@@ -342,28 +342,22 @@ def test_tally_counts_each_stage_once() -> None:
     }
 
 
-# --- The six tables -----------------------------------------------------------------------------------------------
+# --- The stage tables ---------------------------------------------------------------------------------------------
 
 
-def ids(*names: str) -> list[TaskId]:
-    return [TaskId(name) for name in names]
-
-
-def test_disagreements_accepts_equal_ids_in_equal_order() -> None:
-    assert disagreements({"task_instances": iter(ids("a", "b")), "expected_traces": ids("a", "b")}) == []
-    assert disagreements({"task_instances": [], "expected_traces": []}) == []
+def test_disagreement_is_none_where_all_tables_hold_the_same_task() -> None:
+    assert disagreement({"expand": TaskId("a"), "render": TaskId("a"), "expected_trace": TaskId("a")}, "row 4") is None
 
 
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
-        (("a", "b"), ("b", "a"), "expected_traces: row 0 is `b`, in task_instances it is `a`"),
-        (("a", "b"), ("a",), "expected_traces: row 1 is absent, in task_instances it is `b`"),
-        (("a",), ("a", "b"), "expected_traces: row 1 is `b`, in task_instances it is absent"),
-        (("a", "a"), ("a", "a"), "task_instances: row 1 repeats `a`"),
+        ("a", "b", "row 4 is `b`, in expand it is `a`"),
+        ("a", None, "row 4 is absent, in expand it is `a`"),
+        (None, "b", "row 4 is `b`, in expand it is absent"),
     ],
 )
-def test_disagreements_names_table_and_row(first: tuple[str, ...], second: tuple[str, ...], told: str) -> None:
-    found = disagreements({"task_instances": ids(*first), "expected_traces": ids(*second)})
+def test_disagreement_names_table_row_and_both_tasks(first: str | None, second: str | None, told: str) -> None:
+    ids = {name: None if one is None else TaskId(one) for name, one in (("expand", first), ("render", second))}
     fix = "\n  fix: run again with rebuild=1; if it stays, report it as a bug"
-    assert [str(problem) for problem in found] == [f"stage_tables_disagree: {told}{fix}"]
+    assert str(disagreement(ids, "row 4")) == f"stage_tables_disagree: render: {told}{fix}"

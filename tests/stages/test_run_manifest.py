@@ -36,6 +36,11 @@ def given_inputs() -> ManifestInputs:
     return inputs(Path("/runs/demo"), outcome, StagedTables(RAW, PUBLISHED), artifacts)
 
 
+def test_what_a_run_had_cannot_be_left_out_and_taken_for_a_default() -> None:
+    needed = {field.name for field in dataclasses.fields(ManifestInputs) if field.default is dataclasses.MISSING}
+    assert needed >= {"artifacts", "holding", "surface_gate", "ordering", "exports", "build"}
+
+
 def test_manifest_has_exactly_the_keys_of_the_contract() -> None:
     assert sorted(made()) == [
         "artifacts",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -302,3 +303,39 @@ def test_prepare_shows_warnings_which_change_no_verdict(built: Project) -> None:
     assert "prepare: gold; failed checks: none" in ended.out
     (line,) = [line for line in ended.out.splitlines() if "manifest_clock_differs" in line]
     assert line.startswith("warning: packs/studio/manifest.yaml:")
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_build(fresh: Project) -> None:
+    command = subprocess.Popen(
+        fresh.command("generate"),
+        cwd=fresh.root,
+        env=fresh.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with command as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == ".  config\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+    assert "run_manifest.json" in fresh.published()
+
+
+def test_commands_of_a_refusal_name_the_configuration_that_was_refused(built: Project) -> None:
+    other = built.config.with_name("other.yaml")
+    other.write_text(built.config.read_text().replace("expt_name: trial", "expt_name: second"), encoding="utf-8")
+    assert built.doit("generate", "config=configs/other.yaml").status == 0
+    manifest = built.build / "runs" / "second" / "run_manifest.json"
+    manifest.write_bytes(manifest.read_bytes() + b"\n")
+    ended = built.doit("generate", "config=configs/other.yaml")
+    assert ended.blocks == [
+        "build_cache_tampered: run_manifest.json: has changed since it was published\n"
+        "  fix: `doit clean publish config=configs/other.yaml` withdraws the publication, the next run publishes again"
+    ]
+    before = built.published()
+    assert built.doit("clean", "publish", "config=configs/other.yaml").status == 0
+    assert not manifest.exists()
+    assert built.published() == before

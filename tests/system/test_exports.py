@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 
 from bfcl.exports.formats import FORMATS
 from bfcl.release.verify import verify_release
@@ -75,6 +76,38 @@ def test_exports_no_longer_asked_for_leave_with_the_next_release(built: Project)
     built.generate()
     assert not (built.run_dir / "exports").exists()
     verify_release(built.run_dir)
+
+
+def test_payloads_without_a_manifest_are_told_and_replaced_and_never_taken_for_a_release(built: Project) -> None:
+    built.configure(exports={"bfcl_json": True})
+    built.generate()
+    tables = built.tables()
+    task_id = built.rows()[0]["task_id"]
+    (built.run_dir / "run_manifest.json").unlink()
+
+    def bfcl(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*built.command()[:1], "-m", "bfcl", *arguments, "--format", "text"]
+        return subprocess.run(
+            command, cwd=built.root, env=built.environment(), capture_output=True, text=True, check=False
+        )
+
+    said = (
+        "build/runs/trial: export_publication_interrupted: holds benchmark_raw.parquet, benchmark.parquet, exports and "
+        "no run_manifest.json, so they are no release: a publication was interrupted, or somebody deleted the "
+        "manifest\n"
+        "  fix: run the same command again: it removes them and publishes a whole release\n"
+    )
+    for command in ("verify", "report"):
+        done = bfcl(command, "build/runs/trial")
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    assert bfcl("trace", task_id).returncode == 0
+    assert bfcl("gc").returncode == 0
+    built.generate()
+    assert built.shards("computed") == []
+    assert built.tables() == tables
+    (built.run_dir / "run_manifest.json").unlink()
+    assert built.doit("clean", "publish").status == 0
+    assert built.published() == []
 
 
 def test_a_name_that_an_export_cannot_carry_publishes_nothing(fresh: Project) -> None:

@@ -98,6 +98,29 @@ def test_refused_target_makes_nothing_in_a_fresh_project_and_the_first_stage_nee
     assert checkpoints(fresh) == checkpoints(complete)
 
 
+def test_run_from_the_first_stage_leaves_no_checkpoint_of_a_stage_that_is_bypassed_by_now(
+    complete: Project, project: Project
+) -> None:
+    project.configure(surface_quality_validation__enabled=True)
+    assert project.doit("all").status == 0
+    assert any(
+        name.startswith("build/runs/trial/stage_cache/checkpoints/surface_quality/") for name in checkpoints(project)
+    )
+    switched_on = project.snapshot("build/runs/trial/stage_cache")
+    project.configure()
+    resumed(project, "reference_profile")
+    assert checkpoints(project) == checkpoints(complete)
+    assert "up to date" in project.doit("all").out
+    # A whole run begins a chain of its own just the same.
+    project.configure(surface_quality_validation__enabled=True)
+    assert project.doit("all").status == 0
+    assert project.snapshot("build/runs/trial/stage_cache").keys() == switched_on.keys()
+    project.configure()
+    assert project.doit("all").status == 0
+    assert checkpoints(project) == checkpoints(complete)
+    assert "up to date" in project.doit("all").out
+
+
 def test_edited_chain_is_refused_and_deleting_it_makes_a_new_one_from_stored_results(
     complete: Project, project: Project
 ) -> None:

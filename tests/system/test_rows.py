@@ -127,11 +127,12 @@ def _index(project: Project, kiln_id: str) -> int:
     return [json.loads(row["slots"])["kiln_id"] for row in project.rows(TABLES[0])].index(kiln_id)
 
 
-def test_replay_full_recomputes_replays_and_nothing_else(built: Project) -> None:
+def test_replay_full_recomputes_replays_and_all_that_comes_of_them_and_nothing_else(built: Project) -> None:
     tables = built.tables()
     built.generate("replay=full")
-    assert {name.partition(":")[0] for name in built.shards("computed")} == {"executable_replay"}
-    assert len(built.shards("computed")) == 4
+    assert {name.partition(":")[0] for name in built.shards("computed")} == {"executable_replay", "final_output"}
+    assert len(built.shards("computed")) == 8
+    assert built.merges("computed") == ["executable_replay", "final_output"]
     assert built.tables() == tables
 
 

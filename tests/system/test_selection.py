@@ -119,6 +119,7 @@ def test_missed_target_ends_the_run_or_marks_every_row(selected: Project, tmp_pa
     assert ended.status == 1
     (problem,) = ended.blocks
     assert problem.startswith("balancing_targets_unmet: publication_count")
+    assert "too few" in problem
     assert project.published() == []
     assert of_bypassed_stages(project) == sorted([*OF_QUALITY, *OF_BALANCING])
     # The stored result is no way round the refusal.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.system.project import Project, write_project
+import pytest
+
+from tests.system.project import Ended, Project, write_project
 
 
 def cached(project: Project, cache: Path) -> str:
@@ -79,3 +81,59 @@ def test_a_cache_that_cannot_be_written_costs_a_warning(tmp_path: Path, built: P
         for what in ("read from", "write to")
     ]
     assert built.published() == ["run_manifest.json", "benchmark_raw.parquet", "benchmark.parquet"]
+
+
+SECRET = "SECRETPW"
+
+
+@pytest.mark.parametrize(
+    ("variable", "problem"),
+    [
+        (
+            f"cache=s3://AKIA:{SECRET}@buck et/x",
+            "generation_config_invalid: cache: cache=<str, 28> given; expected a URL, or the absolute path of a "
+            "directory\n  fix: write `cache=s3://bucket/bfcl` or leave it out",
+        ),
+        (
+            f"cache=ftp://user:ab/{SECRET}@127.0.0.1:1/x",
+            "cache_unavailable: cache: no filesystem answers to `ftp://127.0.0.1:1/x`: refused with ValueError\n"
+            "  fix: install the library fsspec names for it, or name a directory or another URL",
+        ),
+        (
+            f"cache=nowhere://k:p@{SECRET}@bk",
+            "cache_unavailable: cache: no filesystem answers to `nowhere://bk`: refused with ValueError\n"
+            "  fix: install the library fsspec names for it, or name a directory or another URL",
+        ),
+        (
+            f"executor=dask:tcp://me:{SECRET}@host :1",
+            "generation_config_invalid: executor: executor=<str, 30> given; expected dask:<address of a scheduler>\n"
+            "  fix: write `executor=dask:127.0.0.1:8786` or leave it out",
+        ),
+        (
+            f"executor=dask:tcp://me:{SECRET}@scheduler",
+            "executor_unreachable: dask:tcp://scheduler: names no port\n"
+            "  fix: start a scheduler there or mend the address, or leave `executor=` out to compute on this machine",
+        ),
+    ],
+)
+def test_a_password_on_a_refused_command_line_is_told_and_kept_nowhere(
+    fresh: Project, variable: str, problem: str
+) -> None:
+    ended = fresh.doit("generate", variable)
+    assert (ended.status, ended.blocks) == (1, [problem])
+    assert_kept_nowhere(fresh, ended)
+
+
+def test_a_password_of_a_cache_in_use_is_told_and_kept_nowhere(fresh: Project) -> None:
+    ended = fresh.generate(f"cache=memory://k:p@{SECRET}/{SECRET}@shared/x")
+    assert told(ended.out).startswith("shared cache: 0 results read, ")
+    assert_kept_nowhere(fresh, ended)
+    assert_kept_nowhere(fresh, fresh.doit("info", "generate", f"cache=memory://k:{SECRET}@shared/x"))
+
+
+def assert_kept_nowhere(project: Project, ended: Ended) -> None:
+    """Neither in what a command said nor in any file, doit's own database among them."""
+    assert SECRET not in ended.out + ended.err
+    files = [path for place in (project.root, project.temporary) for path in place.rglob("*") if path.is_file()]
+    assert any(path.is_relative_to(project.build) for path in files)
+    assert [path for path in files if SECRET.encode() in path.read_bytes() or SECRET in path.name] == []

@@ -257,7 +257,9 @@ def test_runs_started_together_are_one_run_and_refusals(original: Project, fresh
 def test_full_replay_asks_the_oracle_again_for_everything_and_publishes_the_same_bytes(built: Project) -> None:
     before, tables = built.manifest(), built.tables()
     built.generate("replay=full")
-    assert built.shards("computed") == [f"executable_replay:{name}" for name in sorted(BASE)]
+    assert built.shards("computed") == [
+        f"{stage}:{name}" for stage in ("executable_replay", "final_output") for name in sorted(BASE)
+    ]
     after = built.manifest()
     assert built.tables() == tables
     assert after["build"] == before["build"]

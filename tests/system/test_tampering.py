@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.digest import blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError
 from bfcl.graph.layout import BuildTree
 from bfcl.graph.store import Store
-from tests.system.project import PUBLISHED, Project
+from tests.packs import ALL_POLICIES
+from tests.system.project import PUBLISHED, Project, write_project
 
 REMEDY = "  fix: delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
 CLEAN_PUBLISH = "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
@@ -142,6 +144,8 @@ def test_flipped_byte_in_a_published_table_is_refused(built: Project, name: str)
         ("replay_validated_tasks.parquet", "replay_validated_tasks"),
         ("tools_normalized.json", "tools_model_facing"),
         ("reference_profile.json", "reference_profile"),
+        ("pack_paths.json", "stage_cache/pack_paths.json"),
+        ("validation_cases_normalized.yaml", "stage_cache/validation_cases_normalized.yaml"),
     ],
 )
 def test_flipped_byte_in_a_stage_artifact_is_refused(built: Project, name: str, artifact: str) -> None:
@@ -172,6 +176,130 @@ def test_changed_manifest_is_refused(built: Project) -> None:
         "build_cache_tampered: run_manifest.json: has changed since it was published\n"
         "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
     ]
+
+
+def forge_assembled(project: Project, old: bytes, new: bytes) -> tuple[str, str]:
+    """Change rows of an assembled shard and recompute its record, as a forger would. Returns address and label."""
+    shard = project.pointers()["final_output"]["shards"][0]
+    entry = project.build / shard["fp"]
+    rows = (entry / "rows.jsonl").read_bytes()
+    assert old in rows
+    (entry / "rows.jsonl").write_bytes(rows.replace(old, new))
+    record = json.loads((entry / "record.json").read_bytes())
+    data = (entry / "rows.jsonl").read_bytes()
+    record["files"]["rows.jsonl"] = {"blake3": blake3_of(data), "size": len(data)}
+    del record["record_digest"]
+    record["record_digest"] = blake3_json(record)
+    (entry / "record.json").write_text(json.dumps(record))
+    # Not the row in place any more, so that a plain run has to publish.
+    project.append(project.pack / "task_templates.yaml", "# a remark\n")
+    return shard["fp"], shard["label"]
+
+
+def test_full_replay_publishes_no_row_that_somebody_put_into_the_store(built: Project) -> None:
+    fp, label = forge_assembled(built, b'"role":"user"', b'"role":"User"')
+    before = built.tables()["benchmark.parquet"]
+    # Digests find no forger who makes them anew: a plain run takes his rows, ...
+    built.generate()
+    assert built.shards("computed") == []
+    assert built.tables()["benchmark.parquet"] != before
+    poisoned = built.pointers()["final_output"]["fp"]
+    # ... and one that computes all rows again finds them.
+    ended = built.doit("generate", "replay=full")
+    assert ended.status == 1
+    assert ended.blocks == [
+        f"build_nondeterministic: final_output:{label}: computed again from the same inputs, rows.jsonl of build/{fp} "
+        "differs; the stored entry stays\n"
+        "  fix: look for clock, environment or set order in what this stage runs, then `doit clean` it"
+    ]
+    assert built.published() == []
+    # So are the tables that were made of them.
+    shutil.rmtree(built.build / fp)
+    (block,) = built.doit("generate", "replay=full").blocks
+    assert block.startswith(
+        "build_nondeterministic: final_output: computed again from the same inputs, benchmark.parquet"
+    )
+    shutil.rmtree(built.build / poisoned)
+    built.generate("replay=full")
+    assert built.tables()["benchmark.parquet"] == before
+
+
+@pytest.mark.parametrize("asked", ["replay=full", "rebuild=1"])
+def test_what_somebody_put_into_the_oracle_view_is_never_run_under_either(built: Project, asked: str) -> None:
+    view = built.pointers()["oracle_view"]["fp"]
+    backend = built.build / view / "tree" / "backend.py"
+    backend.write_bytes(backend.read_bytes() + b"\n# forged\n")
+    record = json.loads((built.build / view / "record.json").read_bytes())
+    record["files"]["tree/backend.py"] = {"blake3": blake3_file(backend), "size": backend.stat().st_size}
+    del record["record_digest"]
+    record["record_digest"] = blake3_json(record)
+    (built.build / view / "record.json").write_text(json.dumps(record))
+    (block,) = built.doit("generate", asked).blocks
+    assert block.startswith(
+        "build_nondeterministic: oracle_view: computed again from the same inputs, tree/backend.py of "
+    )
+    assert built.published() == []
+
+
+@pytest.fixture(scope="module")
+def selected(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A published project that has every stage; never to be changed."""
+    project = write_project(
+        tmp_path_factory.mktemp("tampering") / "selected",
+        templates=ALL_POLICIES,
+        semantic_deduplication_config={
+            "enabled": True,
+            "model_identifier": "lexical:char-ngram-v1",
+            "n_clusters": 4,
+            "eps": 0.05,
+            "remove_duplicates": False,
+            "unmet_target_policy": "abort",
+        },
+        task_generation__tasks_per_category=8,
+        task_generation__candidate_tasks_per_category=16,
+        task_generation__target_published_tasks=12,
+        surface_quality_validation__enabled=True,
+    )
+    project.generate()
+    return project
+
+
+@pytest.mark.parametrize("stage", ["executable_replay", "surface_quality", "dedup_balancing", "final_output"])
+def test_full_replay_finds_any_forged_result_that_comes_of_the_replays(
+    selected: Project, tmp_path: Path, stage: str
+) -> None:
+    project = selected.copy(tmp_path / "project")
+    entry = project.build / project.pointers()[stage]["fp"]
+    record = json.loads((entry / "record.json").read_bytes())
+    name = next(name for name in sorted(record["files"]) if name.endswith((".jsonl", ".json")))
+    (entry / name).write_bytes((entry / name).read_bytes() + b" ")
+    data = (entry / name).read_bytes()
+    record["files"][name] = {"blake3": blake3_of(data), "size": len(data)}
+    del record["record_digest"]
+    record["record_digest"] = blake3_json(record)
+    (entry / "record.json").write_text(json.dumps(record))
+    shutil.rmtree(project.build / "refs")
+    shutil.rmtree(project.run_dir)
+    ended = project.doit("generate", "replay=full")
+    assert ended.status == 1
+    (block,) = ended.blocks
+    assert block.startswith(f"build_nondeterministic: {stage}: computed again from the same inputs, {name} of build/")
+    assert project.published() == []
+
+
+@pytest.mark.parametrize("flag", [b"false", b"null"])
+def test_row_that_is_gold_otherwise_than_the_manifest_is_never_published(built: Project, flag: bytes) -> None:
+    forge_assembled(built, b'"gold_eligible":true', b'"gold_eligible":' + flag)
+    ended = built.doit("generate")
+    assert ended.status == 1
+    seen = flag.decode().replace("null", "none").capitalize()
+    assert ended.blocks == [
+        f"release_rows_disagree: {name}: column `gold_eligible` holds {', '.join(sorted([seen, 'True']))}; "
+        "the manifest says True\n"
+        "  fix: run with rebuild=1; if it stays, report it as a bug"
+        for name in ("benchmark_raw.parquet", "benchmark.parquet")
+    ]
+    assert built.published() == []
 
 
 def test_absent_entries_are_misses(built: Project) -> None:

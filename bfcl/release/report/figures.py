@@ -140,6 +140,17 @@ def assertion_rows(facts: Facts) -> list[tuple[str, ...]]:
     ]
 
 
+def same_time(timing: Timing) -> str | None:
+    """The time that all of several templates have in common, or None: then a chart has nothing to compare."""
+    # To the microseconds of the build log: nearly equal times are measured ones.
+    times = {round(seconds, 6) for seconds in timing.seconds.values()}
+    return _seconds(times.pop()) if len(timing.seconds) > 1 and len(times) == 1 else None
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f} s"
+
+
 def replay_time(facts: Facts, timing: Timing) -> Figure:
     """Seconds a template's replays took, slowest first."""
     slowest = sorted(timing.seconds.items(), key=lambda item: (-item[1], item[0]))
@@ -149,7 +160,7 @@ def replay_time(facts: Facts, timing: Timing) -> Figure:
         rows.append((name, f"{seconds:.3f}", f"{tasks:,}", f"{1000 * seconds / tasks:.1f}" if tasks else ""))
     return Figure(
         title="Replay time by template",
-        svg=bars([Bar(name, {"var(--bar)": seconds}, f"{seconds:.3f} s") for name, seconds in slowest]),
+        svg=bars([Bar(name, {"var(--bar)": seconds}, _seconds(seconds)) for name, seconds in slowest]),
         head=("template", "seconds", "tasks", "ms a task"),
         rows=tuple(rows),
         note=_left_out(len(slowest)),

@@ -19,14 +19,17 @@ from bfcl.release.read import Release
 from bfcl.release.report.conversations import LIMIT, Packed, pack
 from bfcl.release.report.facts import Facts, Timing, gather
 from bfcl.release.report.fates import seen_tasks
-from bfcl.release.report.figures import STATUSES, assertion_rows, assertions, funnel, mixes, replay_time
-from bfcl.release.report.panels import Panel, panel, shown
+from bfcl.release.report.figures import STATUSES, assertion_rows, assertions, funnel, mixes, replay_time, same_time
+from bfcl.release.report.panels import Panel, Table, panel, shown
+from bfcl.release.report.targets import Targets, targets, untold
 
 _HERE: Final = Path(__file__).resolve().parent
+_BALANCING: Final = "semantic_deduplication"
+_BY_TEMPLATE: Final = "by_template"
 _BLOCKS: Final[Sequence[tuple[str, str, str]]] = (
     ("held_out", "Held-out material", "evaluated"),
     ("surface_quality_validation", "Surface quality", "enabled"),
-    ("semantic_deduplication", "Deduplication and balancing", "enabled"),
+    (_BALANCING, "Deduplication and balancing", "enabled"),
     ("exports", "Exports", "evaluated"),
 )
 """Blocks of the manifest that are shown as they are: key, title, the member that says whether there is anything."""
@@ -84,6 +87,7 @@ def _render(release: Release, facts: Facts, packed: Packed, timing: Timing | Non
     )
     style, script = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "browser.js"))
     manifest = release.manifest
+    goals = targets(_member(manifest[_BALANCING], "report"))
     document = environment.get_template("page.html.j2").render(
         policy=_policy(style, script),
         style=style,
@@ -100,7 +104,9 @@ def _render(release: Release, facts: Facts, packed: Packed, timing: Timing | Non
         statuses=STATUSES,
         timing=timing,
         replay=None if timing is None or not timing.seconds else replay_time(facts, timing),
-        blocks=_blocks(manifest),
+        same_time=None if timing is None else same_time(timing),
+        targets=goals,
+        blocks=_blocks(manifest, goals),
         origin=panel(_origin(manifest)),
         pack=panel(_without(manifest["pack"], "files")),
         files=panel(_member(manifest["pack"], "files")),
@@ -125,15 +131,33 @@ class Block:
 
     title: str
     there: bool
+    counts: tuple[Table, ...]
+    """What comes before the lines."""
     panel: Panel
+    by_template: bool
+    """Whether counts by template are left out."""
 
 
-def _blocks(manifest: Mapping[str, Json]) -> list[Block]:
+def _blocks(manifest: Mapping[str, Json], goals: Targets) -> list[Block]:
     return [
-        Block(title=title, there=_member(manifest[key], switch) is True, panel=panel(manifest[key]))
+        Block(
+            title=title,
+            there=_member(manifest[key], switch) is True,
+            counts=goals.counts if key == _BALANCING else (),
+            panel=panel(_rest(manifest[key], key == _BALANCING)),
+            by_template=_member(_member(manifest[key], "report"), _BY_TEMPLATE) is not None,
+        )
         for key, title, switch in _BLOCKS
         if key in manifest
     ]
+
+
+def _rest(block: Json, balancing: bool) -> Json:
+    """A block without the parts of its report that stand elsewhere on the page."""
+    report = _member(block, "report")
+    if not isinstance(block, Mapping) or not isinstance(report, Mapping):
+        return block
+    return {**block, "report": _without(untold(report) if balancing else report, _BY_TEMPLATE)}
 
 
 def _origin(manifest: Mapping[str, Json]) -> Json:

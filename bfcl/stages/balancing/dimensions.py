@@ -28,9 +28,6 @@ DIMENSIONS: Final[Mapping[str, Reading]] = {
 }
 """Name to the bucket a candidate falls in; sets of tools read as canonical JSON of the sorted names."""
 
-FIXED_MIXES: Final = ("difficulty", "turn_class", "turn_policy")
-"""Dimensions whose declared mix makes whole quotas of the budget."""
-
 GROUPS: Final[Mapping[GroupName, Reading]] = {
     "exact_surface": lambda candidate: candidate.text_hash,
     "intent": lambda candidate: candidate.intent,

@@ -111,12 +111,10 @@ def likeness(finder: Finder, texts: Mapping[TaskId, str], n_clusters: int, eps: 
         if match.predecessor_id is not None and match.similarity is not None and match.similarity >= 1 - eps
     }
     components = _components(texts, linked)
-    names = {
-        task_id: cluster_id("curator", component)
-        for component in components
-        if len(component) > 1
-        for task_id in component
-    }
+    names: dict[TaskId, str] = {}
+    for component in components:
+        if len(component) > 1:
+            names.update(dict.fromkeys(component, cluster_id("curator", component)))
     return Likeness(
         rows={
             task_id: Kinship(
@@ -194,28 +192,30 @@ def _faults(found: Found, texts: Collection[TaskId], partitions: int) -> list[st
         *_uncovered("vectors", found.embedded, ids),
     ]
     if len(found.embedded) != len(set(found.embedded)):
-        faults.append("its signature covers a row twice")
+        faults.append("the signature covers a row twice")
     if faults:
         return faults
     faults += _listed(
-        "rows that are their own predecessor", [i for i, match in found.matches.items() if match.predecessor_id == i]
+        ("is its own predecessor", "are their own predecessors"),
+        [i for i, match in found.matches.items() if match.predecessor_id == i],
     )
-    faults += _listed("rows with a score that is no number from -1 to 1", _misscored(found.matches))
+    faults += _listed(_having("a score that is no number from -1 to 1"), _misscored(found.matches))
     faults += _listed(
-        "rows with a predecessor but no score, or a score but no predecessor",
+        _having("a predecessor but no score, or a score but no predecessor"),
         [i for i, match in found.matches.items() if (match.predecessor_id is None) != (match.similarity is None)],
     )
     faults += _listed(
-        f"rows in no partition from 0 to {partitions - 1}",
+        _being(f"in no partition from 0 to {partitions - 1}"),
         [i for i, match in found.matches.items() if not 0 <= match.partition < partitions],
     )
-    faults += _listed("rows with a predecessor outside their partition", _strayed(found.matches))
+    faults += _listed(_having("a predecessor in another partition, or in none"), _strayed(found.matches))
     return faults or list(_disordered(found.matches))
 
 
 def _uncovered(what: str, seen: Collection[TaskId], ids: set[TaskId]) -> Iterator[str]:
-    yield from _listed(f"rows missing from its {what}", ids.difference(seen))
-    yield from _listed(f"rows in its {what} that it was not asked about", set(seen) - ids)
+    yield from _listed(_being(f"missing from the {what}"), ids.difference(seen))
+    unasked = f"in the {what} but"
+    yield from _listed((f"is {unasked} was not asked about", f"are {unasked} were not asked about"), set(seen) - ids)
 
 
 def _misscored(matches: Mapping[TaskId, Match]) -> list[TaskId]:
@@ -246,15 +246,34 @@ def _disordered(matches: Mapping[TaskId, Match]) -> Iterator[str]:
         if at is not None and at in path:
             circular.append(at)
         settled.update(path)
-    yield from _listed("rows that come before themselves, by way of their predecessors", circular)
+    yield from _listed(
+        ("comes before itself, by way of its predecessors", "come before themselves, by way of their predecessors"),
+        circular,
+    )
     for partition, count in sorted(firsts.items()):
         if count > 1:
             yield f"{count} rows of partition {partition} have no predecessor; expected one, its first"
 
 
-def _listed(fault: str, ids: Iterable[TaskId]) -> Iterator[str]:
+Wording = tuple[str, str]
+"""What is said of one row, and of several."""
+
+
+def _being(what: str) -> Wording:
+    return f"is {what}", f"are {what}"
+
+
+def _having(what: str) -> Wording:
+    return f"has {what}", f"have {what}"
+
+
+def _listed(fault: Wording, ids: Iterable[TaskId]) -> Iterator[str]:
     """One sentence for all rows with a fault, naming the first few."""
     named = sorted(ids)
-    if named:
-        more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-        yield f"{fault}: {', '.join(named[:_SHOWN])}{more}"
+    one, several = fault
+    if len(named) == 1:
+        yield f"row {named[0]} {one}"
+    elif named:
+        last = named[-1] if len(named) <= _SHOWN else f"{len(named) - _SHOWN} more"
+        first = named[: min(_SHOWN, len(named) - 1)]
+        yield f"rows {', '.join(first)} and {last} {several}"

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bfcl.config.model import RunConfig
+from bfcl.config.model import RunConfig, TaskGeneration
 from bfcl.records.ids import TaskId
 from bfcl.stages.balancing.candidate import Candidate, CoverageBucket, Standing, lot
 from bfcl.stages.balancing.finder import Likeness, cluster_id
+from bfcl.stages.balancing.limits import hard_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,24 +21,17 @@ class Preferences:
     """What decides between rows that stand for one another."""
 
     seed: int
-    max_turns: int | None = None
-    max_tool_calls: int | None = None
-    source_preference: tuple[str, ...] = ("template", "model")
-
-    def over_limit(self, candidate: Candidate) -> bool:
-        """Whether a hard limit will drop it anyway."""
-        return (self.max_turns is not None and candidate.num_turns > self.max_turns) or (
-            self.max_tool_calls is not None and candidate.num_tool_calls > self.max_tool_calls
-        )
+    source_preference: tuple[str, ...]
+    limits: TaskGeneration
+    """Rows over a hard limit will be dropped anyway."""
 
 
 def preferences(config: RunConfig) -> Preferences:
     """As the configuration states them."""
     return Preferences(
         seed=config.seed,
-        max_turns=config.task_generation.max_turns,
-        max_tool_calls=config.task_generation.max_tool_calls,
         source_preference=config.semantic_deduplication_config.representative_source_preference,
+        limits=config.task_generation,
     )
 
 
@@ -86,7 +80,7 @@ def _rank(candidate: Candidate, bucket_size: int, preferences: Preferences) -> _
     """Least first: over a limit, doubted by the judge, failed checks, bucket size, source, seeded lot, id."""
     preferred = preferences.source_preference
     return (
-        preferences.over_limit(candidate),
+        hard_limit(candidate, preferences.limits) is not None,
         candidate.judge_error or candidate.advisory_failures > 0,
         candidate.failed_checks,
         bucket_size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ from bfcl.stages.balancing.budget import Budget, Shortfall
 from bfcl.stages.balancing.candidate import Candidate, CoverageBucket
 from bfcl.stages.balancing.dimensions import DIMENSIONS, Reading, counts, intent_bucket
 from bfcl.stages.balancing.quotas import apportioned
+from bfcl.stages.balancing.stock import MIX_SETTINGS, Stock, stock_of
 from bfcl.stages.balancing.terms import Terms, intent_allowance
 
 CODE: Final = "balancing_targets_unmet"
@@ -71,45 +72,112 @@ def unmet_targets(outcome: Outcome) -> tuple[UnmetTarget, ...]:
     )
 
 
-def targets_unmet(unmet: Sequence[UnmetTarget]) -> StageError:
-    """The refusal under `unmet_target_policy: abort`: one problem a target."""
-    return StageError(
-        Problem(
-            code=CODE,
-            subject=f"{each.dimension} `{each.bucket}`",
-            message=f"{each.actual} rows are selected of {each.inventory} there are; expected "
-            f"{_EXPECTED.get(each.dimension, '')}{each.target} ({each.reason})",
-            fix=_FIXES[each.reason],
-        )
-        for each in unmet
-    )
+def targets_unmet(unmet: Sequence[UnmetTarget], report: Mapping[str, Json] | None = None) -> StageError:
+    """The refusal under `unmet_target_policy: abort`: one problem a target.
 
+    Given the report they stand in, a publication that is too small is traced to what was dropped before the selection.
+    """
+    stock = None if report is None else stock_of(report)
+    return StageError(_problem(each, stock) for each in unmet)
+
+
+def _problem(missed: UnmetTarget, stock: Stock | None) -> Problem:
+    message = (
+        f"{missed.actual} rows are selected of {missed.inventory} there are; expected "
+        f"{_EXPECTED.get(missed.dimension, '')}{missed.target} ({missed.reason})"
+    )
+    if missed.dimension != _PUBLICATION or missed.actual > missed.target:
+        fix = _coverage_fix(missed) if missed.reason == "coverage_constraint" else _FIXES[missed.reason]
+    elif stock is None:
+        fix = f"{_FIXES[missed.reason]}{_lower_target(missed)}"
+    else:
+        message = "; ".join((message, *_shortage(missed, stock)))
+        fix = _shortage_fix(missed, stock)
+    return Problem(code=CODE, subject=f"{missed.dimension} `{missed.bucket}`", message=message, fix=fix)
+
+
+_PUBLICATION: Final = "publication_count"
 
 _EXPECTED: Final = {"category": "at most ", "intent": "at most "}
 
 _FIXES: Final[dict[Reason, str]] = {
-    "insufficient_candidate_inventory": "raise `task_generation.candidate_tasks_per_category`, or lower the target",
-    "category_cap_limits_inventory": "raise `task_generation.tasks_per_category`, or lower the target",
+    "insufficient_candidate_inventory": "raise `task_generation.candidate_tasks_per_category`",
+    "category_cap_limits_inventory": "raise `task_generation.tasks_per_category`",
     "insufficient_surface_diversity": "relax `max_exact_surface_reuse` or `min_exact_surface_ratio`, or word variants",
-    "intent_cap_limits_inventory": "raise `max_rows_per_intent`, or lower the target",
-    "execution_case_cap_limits_inventory": "raise `max_execution_case_reuse`, or lower the target",
+    "intent_cap_limits_inventory": "raise `max_rows_per_intent`",
+    "execution_case_cap_limits_inventory": "raise `max_execution_case_reuse`",
     "declared_mix_exceeds_inventory": "write templates for the scarcest bucket of the mixes, or lower its share",
     "coverage_requires_more_than_declared_target": "raise `task_generation.target_published_tasks` to a row for each "
     "coverage bucket, or let templates share edge signatures",
-    "coverage_constraint": "raise what is asked for, or let templates share edge signatures",
     "insufficient_inventory": "write templates for this bucket, or lower its share",
     "coverage_or_cross_dimension_constraint": "bring the mixes nearer to the inventory: `dedup_balancing_report.json` "
     "counts it",
     "intent_share_exceeded": "write templates of other intents for this category, or raise "
     "`task_generation.max_intent_share`",
 }
+"""Of every reason but `coverage_constraint`, whose fix hangs on the dimension."""
+
+
+def _coverage_fix(missed: UnmetTarget) -> str:
+    """A category above its cap needs a higher cap; a bucket of a mix more rows in all, or another share."""
+    if missed.dimension == "category":
+        return "raise `task_generation.tasks_per_category`, or let templates share edge signatures"
+    change = "larger" if missed.actual > missed.target else "smaller"
+    # A share of nothing stays nothing, however many rows are asked for.
+    more = "raise `task_generation.target_published_tasks` or `task_generation.tasks_per_category`, "
+    return (
+        f"{more if missed.target else ''}give `{missed.bucket}` a {change} share in "
+        f"`task_generation.{MIX_SETTINGS[missed.dimension]}`, or let templates share edge signatures"
+    )
+
+
+def _lower_target(missed: UnmetTarget) -> str:
+    """The last resort: as many rows as were selected can be had, if there were any."""
+    return f"; or lower `task_generation.target_published_tasks` to {missed.actual}" if missed.actual else ""
+
+
+def _shortage(missed: UnmetTarget, stock: Stock) -> Iterator[str]:
+    """What else is known of too small a publication: too few rows before all other reasons."""
+    few = missed.inventory < missed.target and missed.reason != "insufficient_candidate_inventory"
+    said = (f"{missed.inventory} are too few, whatever else is declared" if few else None, stock.losses())
+    if any(said):
+        yield ": ".join(filter(None, said))
+    bucket = stock.scarcest
+    if missed.reason == "declared_mix_exceeds_inventory" and bucket is not None:
+        yield (
+            f"the scarcest bucket of the mixes is {bucket.dimension} `{bucket.name}`, with {bucket.rows} rows for a "
+            f"share of {bucket.share}"
+        )
+
+
+def _shortage_fix(missed: UnmetTarget, stock: Stock) -> str:
+    """More rows to select from come first, where there are too few; then what the reason asks for."""
+    short = missed.inventory < missed.target
+    first = ", and ".join(_more_rows(missed, stock)) if short else ""
+    if missed.reason == "insufficient_candidate_inventory":
+        return f"{first}{_lower_target(missed)}"
+    then = _FIXES[missed.reason]
+    bucket = stock.scarcest
+    if missed.reason == "declared_mix_exceeds_inventory" and bucket is not None:
+        then = f"write templates for `{bucket.name}`, or lower its share in `{bucket.setting}`"
+    return f"{f'{first}; if that is not enough, ' if short else ''}{then}{_lower_target(missed)}"
+
+
+def _more_rows(missed: UnmetTarget, stock: Stock) -> Iterator[str]:
+    """Every way to more rows that is called for. Other values alone make near-duplicates, so those come first."""
+    if stock.duplicates:
+        yield "set `semantic_deduplication_config.remove_duplicates: false` or word more variants"
+    for setting in stock.over_limits:
+        yield f"raise `{setting}`"
+    if stock.candidates < missed.target:
+        yield _FIXES["insufficient_candidate_inventory"]
 
 
 def _publication_count(outcome: Outcome) -> Iterator[UnmetTarget]:
     budget = outcome.budget
     if budget.target is not None and budget.shortfall is not None:
         yield UnmetTarget(
-            dimension="publication_count",
+            dimension=_PUBLICATION,
             bucket=ALL_ROWS,
             target=budget.target,
             actual=len(outcome.selected),

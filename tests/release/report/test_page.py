@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.canonical import Json
 from bfcl.digest import sha256_bytes
+from bfcl.release.read import Release
 from bfcl.release.report.facts import Timing
 from bfcl.release.report.page import report_page
 from tests.release.report import releases
@@ -133,6 +135,66 @@ def test_unknown_timing_is_said_plainly(tmp_path: Path) -> None:
     release = releases.release(tmp_path / "demo")
     said = "No timing is known: no build log here tells of the invocation that computed these replays."
     assert said in report_page(release, Timing(seconds={}, templates=3)).html.decode()
+
+
+def test_same_time_for_all_templates_makes_no_chart(tmp_path: Path) -> None:
+    timing = Timing(seconds={"read_then_set": 0.25, "another": 0.25}, templates=3)
+    html = report_page(releases.release(tmp_path / "demo"), timing).html.decode()
+    assert (
+        "<p>The build log has the same time, 0.250 s, for all of the 2 templates it tells of (3 have replays). "
+        "There is nothing to compare, so the chart is left out.</p>"
+    ) in html
+    assert "Replay time by template" not in html
+
+
+def balanced(release: Release, **members: Json) -> str:
+    """The page of the release as if balancing had reported this."""
+    block = {"enabled": True, "report": {"by_template": {"read_then_set": {"selected": 4}}, **members}}
+    return report_page(
+        dataclasses.replace(release, manifest={**release.manifest, "semantic_deduplication": block})
+    ).html.decode()
+
+
+def test_missed_targets_are_told_first(tmp_path: Path) -> None:
+    missed = {"dimension": "publication_count", "bucket": "all", "target": 90, "actual": 52, "inventory": 78}
+    html = balanced(
+        releases.release(tmp_path / "demo"),
+        counts={"selected": 52},
+        target_counts={"publication_count": 90, "budget": 52, "turn_class": {"multi_turn": 26}},
+        actual_counts={"turn_class": {"multi_turn": 26, "<i>": 26}},
+        inventory_counts={"turn_class": {"multi_turn": 30, "<i>": 48}},
+        unmet_targets=[{**missed, "reason": "declared_mix_exceeds_inventory"}],
+    )
+    head, rest = html.split('<section id="funnel"')
+    assert (
+        '<span class="badge bad">52 of 90 asked for; <a href="#targets">missed: <bdi>publication count</bdi></a></span>'
+    ) in head.split("</header>")[0]
+    assert '<li><a href="#targets">Missed targets</a></li>' in head
+    assert (
+        '<tr><th scope="row"><bdi>publication count</bdi></th><td><bdi>all</bdi></td><td><bdi>90</bdi></td>'
+        "<td><bdi>52</bdi></td><td><bdi>78</bdi></td><td><bdi>the number was lowered until there were enough rows for "
+        "every share of the mixes (declared_mix_exceeds_inventory)</bdi></td></tr>"
+    ) in head
+    assert (
+        '<tr><th scope="row"><bdi>multi_turn</bdi></th><td><bdi>26</bdi></td><td><bdi>26</bdi></td>'
+        "<td><bdi>30</bdi></td></tr>"
+    ) in rest
+    assert '<tr><th scope="row"><bdi>report.target_counts.budget</bdi></th><td><bdi>52</bdi></td></tr>' in rest
+    for listed in ("by_template", "unmet_targets", "actual_counts", "inventory_counts"):
+        assert f"report.{listed}" not in html
+    assert 'Losses by template are in the <a href="#funnel">funnel</a>' in rest
+
+
+def test_met_targets_have_no_section(tmp_path: Path) -> None:
+    html = balanced(
+        releases.release(tmp_path / "demo"),
+        counts={"selected": 1200},
+        target_counts={"publication_count": 1200},
+        unmet_targets=[],
+    )
+    assert '<span class="badge good">1,200 of 1,200 asked for</span>' in html
+    assert '#targets"' not in html
+    assert 'id="targets"' not in html
 
 
 def test_blocks_of_the_manifest_are_shown_whatever_they_hold(tmp_path: Path) -> None:

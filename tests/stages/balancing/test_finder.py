@@ -90,35 +90,51 @@ def test_likeness_of_fewer_than_two_rows_asks_nobody(texts: dict[TaskId, str]) -
 def test_answer_that_misses_or_invents_rows_is_refused() -> None:
     short = {task_id: one for task_id, one in GOOD.items() if task_id not in (A, B, C, D)}
     assert refusals({**short, TaskId("x"): match()}) == [
-        "rows missing from its matches: a, b, c and 1 more",
-        "rows in its matches that it was not asked about: x",
-        "rows missing from its vectors: a, b, c and 1 more",
-        "rows in its vectors that it was not asked about: x",
+        "rows a, b, c and 1 more are missing from the matches",
+        "row x is in the matches but was not asked about",
+        "rows a, b, c and 1 more are missing from the vectors",
+        "row x is in the vectors but was not asked about",
     ]
 
 
 def test_answer_whose_parts_cover_other_rows_is_refused() -> None:
-    assert refusals(GOOD, (A, B, C, D)) == ["rows missing from its vectors: e"]
-    assert refusals(GOOD, (A, B, C, D, E, TaskId("f"))) == ["rows in its vectors that it was not asked about: f"]
-    assert refusals(GOOD, (A, B, C, D, E, E)) == ["its signature covers a row twice"]
+    assert refusals(GOOD, (A, B, C, D)) == ["row e is missing from the vectors"]
+    assert refusals(GOOD, (A, B, C, D, E, TaskId("f"))) == ["row f is in the vectors but was not asked about"]
+    assert refusals(GOOD, (*GOOD, TaskId("f"), TaskId("g"))) == [
+        "rows f and g are in the vectors but were not asked about"
+    ]
+    assert refusals(GOOD, (A, B, C, D, E, E)) == ["the signature covers a row twice"]
 
 
 @pytest.mark.parametrize(
     ("matches", "messages"),
     [
-        ({B: match(B, 1.0)}, ["rows that are their own predecessor: b"]),
-        ({B: match(A, float("nan"))}, ["rows with a score that is no number from -1 to 1: b"]),
-        ({B: match(A, float("inf")), C: match(A, 1.0001)}, ["rows with a score that is no number from -1 to 1: b, c"]),
-        ({B: match(A, None)}, ["rows with a predecessor but no score, or a score but no predecessor: b"]),
-        ({A: match(None, 0.4)}, ["rows with a predecessor but no score, or a score but no predecessor: a"]),
-        ({E: match(partition=2)}, ["rows in no partition from 0 to 1: e"]),
-        ({E: match(A, 0.9, partition=1)}, ["rows with a predecessor outside their partition: e"]),
-        ({B: match(TaskId("x"), 0.9)}, ["rows with a predecessor outside their partition: b"]),
+        ({B: match(B, 1.0)}, ["row b is its own predecessor"]),
+        ({B: match(B, 1.0), C: match(C, 1.0)}, ["rows b and c are their own predecessors"]),
+        (
+            {B: match(B, 1.0), C: match(C, 1.0), D: match(D, 1.0)},
+            ["rows b, c and d are their own predecessors"],
+        ),
+        ({B: match(A, float("nan"))}, ["row b has a score that is no number from -1 to 1"]),
+        (
+            {B: match(A, float("inf")), C: match(A, 1.0001)},
+            ["rows b and c have a score that is no number from -1 to 1"],
+        ),
+        ({B: match(A, None)}, ["row b has a predecessor but no score, or a score but no predecessor"]),
+        ({A: match(None, 0.4)}, ["row a has a predecessor but no score, or a score but no predecessor"]),
+        ({E: match(partition=2)}, ["row e is in no partition from 0 to 1"]),
+        ({E: match(A, 0.9, partition=1)}, ["row e has a predecessor in another partition, or in none"]),
+        ({B: match(TaskId("x"), 0.9)}, ["row b has a predecessor in another partition, or in none"]),
         ({D: match()}, ["2 rows of partition 0 have no predecessor; expected one, its first"]),
-        ({A: match(C, 0.95)}, ["rows that come before themselves, by way of their predecessors: a"]),
+        ({A: match(C, 0.95)}, ["row a comes before itself, by way of its predecessors"]),
+        (
+            {A: match(B, 0.1), B: match(A, 0.1), C: match(D, 0.1), D: match(C, 0.1)},
+            ["rows a and c come before themselves, by way of their predecessors"],
+        ),
+        ({C: match(partition=2), E: match(partition=2)}, ["rows c and e are in no partition from 0 to 1"]),
         (
             {A: match(D, 0.1), D: match(A, 0.1)},
-            ["rows that come before themselves, by way of their predecessors: a"],
+            ["row a comes before itself, by way of its predecessors"],
         ),
     ],
 )
@@ -130,7 +146,7 @@ def test_refusal_of_an_answer_reads_in_full() -> None:
     with pytest.raises(StageError) as caught:
         likeness(Scripted({**GOOD, B: match(B, 1.0)}), TEXTS, 5, 0.1)
     assert str(caught.value.problems[0]) == (
-        "dedup_finder_invalid: scripted:one: rows that are their own predecessor: b\n"
+        "dedup_finder_invalid: scripted:one: row b is its own predecessor\n"
         "  fix: nothing was selected; report it to whoever maintains this finder, or name another `model_identifier`"
     )
 

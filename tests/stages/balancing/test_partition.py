@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfcl.config.model import TaskGeneration
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.stages.balancing.candidate import Candidate, Standing, lot
 from bfcl.stages.balancing.finder import Kinship, Likeness, cluster_id
+from bfcl.stages.balancing.limits import hard_limit
 from bfcl.stages.balancing.partition import Preferences, partition, preferences
 from tests.packs import run_config, write_pack
 
-SEEDED = Preferences(seed=7, max_turns=3, max_tool_calls=2)
+SEEDED = Preferences(
+    seed=7, source_preference=("template", "model"), limits=TaskGeneration(max_turns=3, max_tool_calls=2)
+)
 
 
 def candidate(task_id: str, **fields: Any) -> Candidate:
@@ -149,14 +153,14 @@ def test_advisory_failures_count_as_one_whatever_their_number() -> None:
 def test_source_preference_is_as_configured_and_what_it_leaves_out_comes_last() -> None:
     rows = (candidate("a"), candidate("b", source="model"))
     for preference, first in ((("model", "template"), "b"), (("model",), "b"), (("template",), "a")):
-        found = standings(*rows, settings=Preferences(seed=7, source_preference=preference))
+        found = standings(*rows, settings=replace(SEEDED, source_preference=preference))
         assert found[TaskId("a")].representative_task_id == first
 
 
 def test_seed_decides_between_equals() -> None:
     rows = [candidate(name) for name in "abcdefgh"]
     chosen = {
-        standings(*rows, settings=Preferences(seed=seed))[TaskId("a")].representative_task_id for seed in range(9)
+        standings(*rows, settings=replace(SEEDED, seed=seed))[TaskId("a")].representative_task_id for seed in range(9)
     }
     assert len(chosen) > 1
 
@@ -169,7 +173,9 @@ def test_rank_holds_the_size_of_the_coverage_bucket() -> None:
 
 def test_preferences_are_those_of_the_configuration(tmp_path: Path) -> None:
     config = run_config(write_pack(tmp_path / "packs" / "pack"))
-    assert preferences(config) == Preferences(seed=config.seed)
+    assert preferences(config) == Preferences(
+        seed=config.seed, source_preference=("template", "model"), limits=config.task_generation
+    )
     config = replace(
         config,
         task_generation=replace(config.task_generation, max_turns=4, max_tool_calls=2),
@@ -178,8 +184,22 @@ def test_preferences_are_those_of_the_configuration(tmp_path: Path) -> None:
         ),
     )
     assert preferences(config) == Preferences(
-        seed=config.seed, max_turns=4, max_tool_calls=2, source_preference=("model",)
+        seed=config.seed, source_preference=("model",), limits=config.task_generation
     )
+
+
+def test_preferences_repeat_no_default_of_the_configuration() -> None:
+    assert {field.name for field in fields(Preferences) if field.default is not MISSING} == set()
+
+
+@given(turns=st.integers(1, 5), calls=st.integers(0, 5), limits=st.tuples(*[st.none() | st.integers(1, 4)] * 2))
+def test_rank_puts_exactly_the_rows_last_that_a_hard_limit_drops(
+    turns: int, calls: int, limits: tuple[int | None, int | None]
+) -> None:
+    generation = TaskGeneration(max_turns=limits[0], max_tool_calls=limits[1])
+    row = candidate("a", num_turns=turns, num_tool_calls=calls)
+    (found,) = standings(row, settings=replace(SEEDED, limits=generation)).values()
+    assert found.representative_rank[0] == (hard_limit(row, generation) is not None)
 
 
 @st.composite
