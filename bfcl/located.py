@@ -107,10 +107,13 @@ def parse_json(data: bytes, *, path: str, code: str) -> Document:
     try:
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg}"
-        raise BfclError(Problem(code=code, path=path, line=error.lineno, column=error.colno, message=message)) from None
+        raise _not_json(error, path, code) from None
     except _DuplicateKey as error:
-        line, column = _JsonScanner(text).duplicate() or (1, 1)
+        try:
+            line, column = _JsonScanner(text).duplicate() or (1, 1)
+        except json.JSONDecodeError as broken:
+            # The object around it is no JSON further on: that has to be mended first.
+            raise _not_json(broken, path, code) from None
         message = f"key {error.key!r} is given twice in one object"
         raise BfclError(
             Problem(code=code, path=path, line=line, column=column, message=message, fix="keep one of the two")
@@ -364,6 +367,12 @@ def _yaml_place(text: str, pointer: Pointer) -> Place:
 class _DuplicateKey(Exception):
     def __init__(self, key: str) -> None:
         self.key = key
+
+
+def _not_json(error: json.JSONDecodeError, path: str, code: str) -> BfclError:
+    return BfclError(
+        Problem(code=code, path=path, line=error.lineno, column=error.colno, message=f"not JSON: {error.msg}")
+    )
 
 
 class _NonFinite(Exception):

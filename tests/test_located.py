@@ -326,3 +326,9 @@ def test_json_nested_too_deep_is_refused_even_with_a_duplicate_inside() -> None:
     with pytest.raises(BfclError) as caught:
         parse_json(text.encode(), path="p.json", code="c")
     assert str(caught.value.problems[0]) == f"p.json:1: c: nested deeper than {MAX_DEPTH} levels"
+
+
+def test_a_key_given_twice_before_text_that_is_no_json_is_told_as_that() -> None:
+    with pytest.raises(BfclError) as caught:
+        parse_json(b'[{"a": {"b": 1, "b": 2}, "c": }]', path="p.json", code="c")
+    assert str(caught.value) == "p.json:1: c: not JSON: Expecting value"
