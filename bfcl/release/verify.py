@@ -12,6 +12,7 @@ from bfcl.errors import Problem, ReleaseError, raise_all
 from bfcl.release.file_digests import FIX, verify_files
 from bfcl.release.held_out import held_out_problems
 from bfcl.release.read import TABLE_ARTIFACTS, Release, TableName, open_release
+from bfcl.release.restated import restated_problems
 from bfcl.release.stage_rows import stage_row_problems
 from bfcl.stages.artifacts import ARTIFACTS
 from bfcl.tables.benchmark import encode_row, flag_values, schema_problem
@@ -26,7 +27,7 @@ def verify_release(run_dir: Path) -> Release:
 
     Raises: ReleaseError with every problem found on the deepest level reached: files, then schemas, then rows. Codes:
     those of `open_release` and `verify_files`, `release_schema_mismatch`, `release_rows_mismatch`,
-    `release_held_out_mismatch`, `release_payload_unreadable`.
+    `release_report_mismatch`, `release_held_out_mismatch`, `release_payload_unreadable`.
     """
     release = open_release(run_dir)
     raise_all(ReleaseError, verify_files(release))
@@ -40,6 +41,7 @@ def verify_release(run_dir: Path) -> Release:
         if seen != claimed:
             problems.append(_mismatch(release, name, f"rows digest is {seen}, the manifest says {claimed}"))
     problems += _gold_problems(release)
+    problems += restated_problems(release)
     problems += stage_row_problems(release)
     problems += held_out_problems(release)
     raise_all(ReleaseError, problems)
