@@ -21,7 +21,7 @@ from bfcl.graph.progress import Progress
 from bfcl.graph.session import Session
 from bfcl.graph.shards import ROWS_FILE, Order, RowReader, join_rows, split_rows, template_of
 from bfcl.graph.sources import code_digest
-from bfcl.graph.store import Entry, Key, Store, tampered
+from bfcl.graph.store import Entry, Key, Store
 from bfcl.records.ids import TemplateId
 from bfcl.stages.final_output import RowContext, assemble, disagreement
 from bfcl.tables.benchmark import encode_bare_row, with_tools
@@ -164,14 +164,7 @@ def _groups(missing: Sequence[_Missing]) -> Iterator[list[_Missing]]:
 
 
 def _lines(store: Store, shard: Shard) -> list[bytes]:
-    return split_rows(_entry(store, shard).file(ROWS_FILE).read_bytes())
-
-
-def _entry(store: Store, shard: Shard) -> Entry:
-    entry = store.find(shard.fp)
-    if entry is None:
-        raise tampered(f"build/{shard.fp}", "vanished during the run")
-    return entry
+    return split_rows(store.get(shard.fp).file(ROWS_FILE).read_bytes())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +180,7 @@ class Assembled:
         """What the stages decided about every task, dropped ones included."""
         by_template: dict[str, list[Decision]] = {name: [] for name in self.order.template_ids}
         for shard in self.shards:
-            lines = split_rows(_entry(self.store, shard).file(DECISIONS_FILE).read_bytes())
+            lines = split_rows(self.store.get(shard.fp).file(DECISIONS_FILE).read_bytes())
             by_template[template_of(shard.label)] += map(_decision, lines)
         streams = [iter(by_template[name]) for name in self.order.template_ids]
         return [next(streams[index]) for index in self.order.sequence]
@@ -213,7 +206,7 @@ class Assembled:
 
     def _batch_rows(self) -> int:
         """Rows that fit into a batch by their average size."""
-        size = sum(_entry(self.store, shard).file(ROWS_FILE).stat().st_size for shard in self.shards)
+        size = sum(self.store.get(shard.fp).file(ROWS_FILE).stat().st_size for shard in self.shards)
         rows = sum(shard.rows for shard in self.shards)
         return max(1, min(_BATCH_ROWS, _BATCH_BYTES * rows // max(1, size)))
 

@@ -13,7 +13,6 @@ from typing import Final
 from bfcl.canonical import Json, canonical_json, readable_json
 from bfcl.files import write_synced
 from bfcl.graph.quality import kept_verdicts
-from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.shards import RowReader
 from bfcl.graph.store import Entry
@@ -78,7 +77,7 @@ def _balanced(session: Session, finder: Finder, gathered: Gathered) -> Balanced:
 
 
 def _survivors(session: Session) -> Iterator[Survivor]:
-    kept = kept_verdicts(entry_of(session, session.result("surface_quality")))
+    kept = kept_verdicts(session.entry("surface_quality"))
     readers = [
         RowReader(session.store, name, session.result(name).shards, session.order) for name in ("expand", "render")
     ]
@@ -108,7 +107,7 @@ def read_balancing(session: Session) -> dict[str, Json] | None:
     """The report of this run's selection, None where the stage is bypassed."""
     if "dedup_balancing" not in session.holding:
         return None
-    entry = entry_of(session, session.result("dedup_balancing"))
+    entry = session.entry("dedup_balancing")
     report: dict[str, Json] = json.loads(entry.file(REPORT_FILE).read_bytes())
     return report
 

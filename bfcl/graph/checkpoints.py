@@ -84,25 +84,18 @@ class Chain:
         for one, link in zip(session.stages, self._links, strict=False):
             if session.result(one.name) != link.pointer:
                 raise tampered(f"refs/{session.invocation.ck}/{one.name}.json", f"changed while {stage.name} ran")
-            entry = self._entry(link.pointer)
+            entry = session.pointed(link.pointer)
             shown |= {name: entry.files[name] for name in session.files_of(one)}
         session.views.check(shown)
 
     def _prepared(self) -> Artifacts:
-        return prepared(self._entry(self._session.result("prepare")))
+        return prepared(self._session.entry("prepare"))
 
     def result(self, stage: Stage, pointer: Pointer) -> Result:
         """A stage's result with the files that are its artifacts; the last stage's are the tables to publish too."""
         last = stage == self._session.stages[-1]
         files = (*self._session.files_of(stage), *((RAW_FILE, PUBLISHED_FILE) if last else ()))
-        return Result(pointer, self._entry(pointer), files)
-
-    def _entry(self, pointer: Pointer) -> Entry:
-        entry = self._session.store.find(pointer.fp)
-        if entry is None:
-            raise tampered(f"build/{pointer.fp}", "vanished during the run")
-        pointer.check(entry)
-        return entry
+        return Result(pointer, self._session.pointed(pointer), files)
 
 
 def prepared(entry: Entry) -> Artifacts:

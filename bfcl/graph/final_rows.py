@@ -14,7 +14,6 @@ from bfcl.graph.assembled import Assembled, Assembly, assembled
 from bfcl.graph.balancing import ranked_ids, read_balancing
 from bfcl.graph.publish import StagedTables, stage_release
 from bfcl.graph.quality import kept_ids
-from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.store import Entry
 from bfcl.graph.unsharded import Given, bring_up
@@ -86,8 +85,8 @@ def gates_of(session: Session) -> Gates:
     """What the stages that may be bypassed let through, as their results say."""
     names = {stage.name for stage in session.stages}
     return Gates(
-        kept=kept_ids(entry_of(session, session.result("surface_quality"))) if "surface_quality" in names else None,
-        ranked=ranked_ids(entry_of(session, session.result("dedup_balancing"))) if "dedup_balancing" in names else None,
+        kept=kept_ids(session.entry("surface_quality")) if "surface_quality" in names else None,
+        ranked=ranked_ids(session.entry("dedup_balancing")) if "dedup_balancing" in names else None,
     )
 
 
@@ -123,7 +122,7 @@ def _scanned(session: Session, scan: Scan, tasks: int, planned: int) -> bytes:
     """
     held_out = session.pack.held_out
     assert held_out is not None
-    entry = entry_of(session, session.result("expand"))
+    entry = session.entry("expand")
     data = entry.file(BINDINGS_FILE).read_bytes() if BINDINGS_FILE in entry.files else None
     evidence = stage_four(data, held_out, tasks)
     document = readable_json(held_out_scan(scan, held_out, evidence, planned))

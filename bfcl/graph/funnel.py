@@ -10,14 +10,13 @@ from bfcl.graph.balancing import read_balancing
 from bfcl.graph.final_rows import Summary, read_summary
 from bfcl.graph.losses import stored_losses, worst_templates
 from bfcl.graph.quality import read_rejections
-from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
 
 
 def funnel_lines(session: Session) -> list[str]:
     """The funnel of a run, what the store saved, and the path of the published table."""
-    summary = read_summary(entry_of(session, session.result("final_output")))
+    summary = read_summary(session.entry("final_output"))
     balancing = read_balancing(session)
     computed = sum(session.evidence.count(stage, "computed") for stage in session.evidence.tasks())
     hits = sum(session.evidence.count(stage, "hit") for stage in session.evidence.tasks())
@@ -68,7 +67,7 @@ def _shared(session: Session) -> list[str]:
 def _kept(session: Session) -> Mapping[str, Json] | None:
     if "surface_quality" not in session.holding:
         return None
-    return read_rejections(entry_of(session, session.result("surface_quality")))
+    return read_rejections(session.entry("surface_quality"))
 
 
 def _table(summary: Summary, balancing: Mapping[str, Json] | None, quality: Mapping[str, Json] | None) -> Iterator[str]:

@@ -20,7 +20,7 @@ from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_vers
 from bfcl.graph.layout import REPORT_ARTIFACT
 from bfcl.graph.publish import StagedTables
 from bfcl.graph.quality import read_rejections
-from bfcl.graph.runner import FACTS, entry_of
+from bfcl.graph.runner import FACTS
 from bfcl.graph.session import Session
 from bfcl.stages.artifacts import STAGE_ARTIFACTS, stage_artifacts
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest
@@ -67,7 +67,7 @@ def manifest_of(
             balancing=read_balancing(session),
             exports=exports_block(exported, tables.published),
             export_report=None if exported is None else sha256_of(exported.report),
-            held_out_scan=read_scan(entry_of(session, session.result("final_output"))) if scanned else None,
+            held_out_scan=read_scan(session.entry("final_output")) if scanned else None,
             build=_build(session),
         )
     )
@@ -76,7 +76,7 @@ def manifest_of(
 def _rejections(session: Session) -> dict[str, Json] | None:
     if "surface_quality" not in session.holding:
         return None
-    return read_rejections(entry_of(session, session.result("surface_quality")))
+    return read_rejections(session.entry("surface_quality"))
 
 
 def _artifacts(session: Session) -> dict[str, Digest]:
@@ -132,7 +132,7 @@ def _build(session: Session) -> dict[str, Json]:
 
 
 def _rows_digests(session: Session, name: str) -> dict[str, Json]:
-    entry = entry_of(session, session.result(name))
+    entry = session.entry(name)
     if FACTS not in entry.files:
         return {}
     facts: Mapping[str, Json] = json.loads(entry.file(FACTS).read_bytes())

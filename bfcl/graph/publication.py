@@ -20,7 +20,6 @@ from bfcl.graph.final_rows import read_plan, read_summary
 from bfcl.graph.manifest import manifest_of
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
 from bfcl.graph.recordings import recorded_so_far
-from bfcl.graph.runner import entry_of
 from bfcl.graph.session import Session
 from bfcl.graph.sources import package_digests
 from bfcl.pack.fingerprint import check_drift
@@ -36,7 +35,7 @@ def run_publish(session: Session) -> None:
     Raises: DriftError `pack_drift`, `build_cache_tampered`; StageError `storage_failed`, `release_rows_disagree`,
     `export_schema_mismatch`, `unsupported_export_call_layout`, `export_hash_or_equivalence_mismatch`.
     """
-    entry = entry_of(session, session.result("final_output"))
+    entry = session.entry("final_output")
     summary, plan = read_summary(entry), read_plan(entry)
 
     def fill(staging: Path) -> StagedTables:

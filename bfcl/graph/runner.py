@@ -25,9 +25,9 @@ from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.progress import Progress
 from bfcl.graph.remote_shards import remote_stage
 from bfcl.graph.session import Session
-from bfcl.graph.shards import ROWS_FILE, Chunk, Order, RowReader, chunks, join_rows, split_rows, template_of
+from bfcl.graph.shards import ORDER_FILE, ROWS_FILE, Chunk, Order, RowReader, chunks, join_rows, split_rows, template_of
 from bfcl.graph.shipped_view import ship_view
-from bfcl.graph.store import Entry, Key, Store, tampered
+from bfcl.graph.store import Entry, Key, Store
 from bfcl.oracle.view import oracle_spec
 from bfcl.records.ids import TemplateId
 from bfcl.stages import Stage
@@ -39,7 +39,6 @@ from bfcl.tables.parquet import TableWriter
 
 FACTS = "facts.json"
 """Beside each table: its rows and rows digest."""
-ORDER = "order.json"
 ORACLE_STAGES = frozenset({"executable_replay"})
 """Stages whose shards wait for the oracle rather than for this process."""
 
@@ -62,7 +61,7 @@ def run_sharded(session: Session, stage: Stage) -> None:
     plan = _plan(session, stage)
     shards = _shards(session, stage, plan)
     pointer = _merge(session, stage, plan, shards)
-    entry = entry_of(session, pointer)
+    entry = session.pointed(pointer)
     session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
     session.send_offered()
@@ -158,6 +157,7 @@ def _compute(
     session: Session, stage: Stage, keys: list[Key], jobs: Iterator[Job], tasks: int
 ) -> Iterator[tuple[int, Shard]]:
     executor, compute = _executor(session, stage)
+    session.oracle.count_anew()
     started = time.monotonic()
     with Progress(stage.name, tasks) as progress:
         for done in executor.run(jobs, compute):
@@ -191,9 +191,7 @@ def _executor(session: Session, stage: Stage) -> tuple[Executor, Compute]:
     context = session.context
     address = session.variables.dask_address
     if address is not None and _asks_oracle(session, stage):
-        view = session.store.find(session.oracle_view)
-        if view is None:
-            raise tampered(f"build/{session.oracle_view}", "vanished during the run")
+        view = session.store.get(session.oracle_view)
         spec = oracle_spec(session.pack, session.config, view.path)
         work = remote_stage(stage.name, context, ship_view(view, spec))
         return DaskExecutor(address, context.elsewhere.append), work
@@ -220,10 +218,7 @@ def _job(session: Session, number: int, chunk: Chunk, upstream: Mapping[str, Map
 
 
 def _lines(session: Session, shard: Shard) -> list[bytes]:
-    entry = session.store.find(shard.fp)
-    if entry is None:
-        raise tampered(f"build/{shard.fp}", "vanished during the run")
-    return split_rows(entry.file(ROWS_FILE).read_bytes())
+    return split_rows(session.store.get(shard.fp).file(ROWS_FILE).read_bytes())
 
 
 def _shard(chunk: Chunk, entry: Entry) -> Shard:
@@ -266,7 +261,7 @@ def _write_table(session: Session, stage: Stage, plan: _Planned, shards: tuple[S
     check.finish(session, shards)
     write_synced(directory / FACTS, canonical_json({name: info._asdict()}))
     if stage.name == "expand":
-        write_synced(directory / ORDER, plan.order.to_bytes())
+        write_synced(directory / ORDER_FILE, plan.order.to_bytes())
     if plan.bindings is not None:
         write_synced(directory / BINDINGS_FILE, plan.bindings)
 
@@ -317,12 +312,3 @@ def _starved(session: Session, shards: tuple[Shard, ...]) -> Iterator[Problem]:
                 break
         else:
             yield from starved(template_id, [TRACES.decode(line) for line in lines])
-
-
-def entry_of(session: Session, pointer: Pointer) -> Entry:
-    """The verified entry a pointer names. Raises DriftError `build_cache_tampered`."""
-    entry = session.store.find(pointer.fp)
-    if entry is None:
-        raise tampered(f"build/{pointer.fp}", "vanished during the run")
-    pointer.check(entry)
-    return entry

@@ -27,7 +27,7 @@ from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.remote_cache import RemoteCache, open_cache
 from bfcl.graph.say import warn
-from bfcl.graph.shards import Order
+from bfcl.graph.shards import ORDER_FILE, Order
 from bfcl.graph.store import Entry, tampered
 from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
@@ -159,10 +159,7 @@ class Session:
         """The running oracle; started on first use."""
         with self._guard:
             if self._oracle is None:
-                entry = self.store.find(self.oracle_view)
-                if entry is None:
-                    raise AssertionError("the oracle view vanished")
-                spec = oracle_spec(self.pack, self.config, entry.path)
+                spec = oracle_spec(self.pack, self.config, self.store.get(self.oracle_view).path)
                 self._oracle = LocalOracle(spec, jobs=self.variables.jobs)
                 self._oracle.__enter__()
             return self._oracle
@@ -269,15 +266,20 @@ class Session:
             raise tampered(f"refs/{self.invocation.ck}/{stage}.json", "vanished during the run")
         return pointer
 
+    def entry(self, stage: str) -> Entry:
+        """What the result of a stage that has run points at. Raises: DriftError `build_cache_tampered`."""
+        return self.pointed(self.result(stage))
+
+    def pointed(self, pointer: Pointer) -> Entry:
+        """The verified entry a pointer names. Raises: DriftError `build_cache_tampered`."""
+        entry = self.store.get(pointer.fp)
+        pointer.check(entry)
+        return entry
+
     @cached_property
     def order(self) -> Order:
         """Task order of the run; read after `expand`."""
-        pointer = self.result("expand")
-        entry = self.store.find(pointer.fp)
-        if entry is None:
-            raise tampered(f"build/{pointer.fp}", "vanished during the run")
-        pointer.check(entry)
-        return Order.from_bytes(entry.file("order.json").read_bytes())
+        return Order.from_bytes(self.entry("expand").file(ORDER_FILE).read_bytes())
 
     def check_views(self, stage: str | None = None) -> None:
         """Refuse hand-edited files of `stage_cache/`, of one stage or of all; the report is never evidence.
@@ -297,9 +299,7 @@ class Session:
         found: dict[str, str] = {}
         written = {stage.name: self.files_of(stage) for stage in self.stages}
         for name, files in {"prepare": self._normalised(), **written}.items():
-            entry = self.store.find(self.result(name).fp)
-            if entry is None:
-                raise tampered(f"build/{self.result(name).fp}", "vanished during the run")
+            entry = self.entry(name)
             found.update({file: entry.files[file] for file in files})
         return found
 

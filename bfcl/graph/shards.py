@@ -18,6 +18,7 @@ from bfcl.graph.store import Store, tampered
 from bfcl.records.ids import TemplateId
 
 ROWS_FILE = "rows.jsonl"
+ORDER_FILE = "order.json"
 CHUNK_TASKS = 128
 """Tasks of one template in one shard: small enough to interrupt, large enough to amortise a file."""
 BATCH_ROWS = 4096

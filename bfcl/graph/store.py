@@ -132,6 +132,16 @@ class Store:
         self._verified[fp] = entry
         return entry
 
+    def get(self, fp: str) -> Entry:
+        """The verified entry of a result that this run has made or found already.
+
+        Raises: DriftError `build_cache_tampered`, also where it is gone.
+        """
+        entry = self.find(fp)
+        if entry is None:
+            raise tampered(f"build/{fp}", "vanished during the run")
+        return entry
+
     @contextmanager
     def building(self, key: Key) -> Iterator[Path]:
         """A private directory to fill; on a clean exit it becomes the entry of `key`.

@@ -12,7 +12,7 @@ from bfcl.digest import Digest, blake3_json
 from bfcl.files import write_synced
 from bfcl.graph.keys import merge_key
 from bfcl.graph.pointers import Pointer, Shard, write_pointer
-from bfcl.graph.runner import FACTS, entry_of
+from bfcl.graph.runner import FACTS
 from bfcl.graph.session import Session
 from bfcl.graph.store import Entry
 from bfcl.stages import Stage
@@ -56,6 +56,8 @@ def bring_up(session: Session, stage: Stage, given: Given, fill: Callable[[Path]
     entry = session.stored(stage.name, key.fp)
     session.evidence.add(stage.name, None, key.fp, "hit" if entry else "computed")
     if entry is None:
+        # What an earlier configuration left would be read as the reason why this one was refused.
+        session.views.remove(session.files_of(stage))
         with session.store.building(key) as directory:
             fill(directory)
         entry = session.store.find(key.fp)
@@ -63,7 +65,7 @@ def bring_up(session: Session, stage: Stage, given: Given, fill: Callable[[Path]
         session.offer([entry])
     session.views.copy({name: entry.file(name) for name in session.files_of(stage)})
     pointer = Pointer(stage=stage.name, fp=entry.fp, record_digest=entry.record_digest, shards=given.shards)
-    entry_of(session, pointer)
+    session.pointed(pointer)
     write_pointer(session.tree.pointer(session.invocation.ck, stage.name), pointer)
     session.send_offered()
     return entry
