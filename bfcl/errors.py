@@ -130,6 +130,11 @@ def meant(word: str) -> str:
     return f"did you mean `{word}`?"
 
 
+def install(extra: str) -> str:
+    """The command that brings the libraries of an extra. Rule: spec README, ruling 9."""
+    return f"pip install 'bfcl-build[{extra}]'"
+
+
 def raise_all(error: type[BfclError], problems: Sequence[Problem]) -> None:
     """Raise `error` with every problem, or return where there is none."""
     if problems:

@@ -177,13 +177,15 @@ def _results_fit(opening: Opening) -> bool:
 
 
 def _copies_fit(opening: Opening, run: RunTree) -> bool:
-    """Whether the normalised pack is shown as it is stored: the manifest names not every file of it.
+    """Whether those files of the normalised pack that the manifest does not name are shown as they are stored.
 
     Raises: DriftError `build_cache_tampered` naming each file that somebody changed.
     """
     pointer = opening.pointer("prepare")
     entry = opening.store.find(pointer.fp) if pointer is not None else None
-    paths = {run.stage_cache / name: digest for name, digest in entry.files.items()} if entry is not None else {}
+    named = {run.root / artifact.file for artifact in STAGE_ARTIFACTS.values()}
+    stored = entry.files if entry is not None else {}
+    paths = {path: digest for name, digest in stored.items() if (path := run.stage_cache / name) not in named}
     if any(path.is_symlink() or not path.is_file() for path in paths):
         return False
     changed = [path for path, digest in paths.items() if blake3_file(path) != digest]

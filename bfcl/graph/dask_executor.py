@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from bfcl.digest import blake3_of
-from bfcl.errors import BfclError, ConfigError, Problem, StageError
+from bfcl.errors import BfclError, ConfigError, Problem, StageError, install
 from bfcl.graph.executor import Compute, Done, Job, grouped
 from bfcl.graph.remote_shards import LIBRARIES, Answer, Program, compute_group, program, take_order
 from bfcl.graph.say import warn
@@ -41,7 +41,6 @@ IN_FLIGHT: Final = 2
 _TURN_S: Final = 1.0
 _NAMED: Final = 3
 
-_INSTALL: Final = "pip install 'bfcl-build[distributed]'"
 _NOISY: Final = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 _SCHEMES: Final = ("", "tcp", "tls", "ucx", "ws", "wss")
 _LAST_PORT: Final = 65535
@@ -335,7 +334,7 @@ def _not_installed(error: ImportError) -> Problem:
         code="extra_not_installed",
         subject="executor",
         message=f"`executor=dask:` needs the extra `distributed`: {error}",
-        fix=f"`{_INSTALL}`, or leave `executor=` out",
+        fix=f"`{install('distributed')}`, or leave `executor=` out",
     )
 
 

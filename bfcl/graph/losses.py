@@ -110,6 +110,6 @@ def worst_templates(found: Sequence[Loss], limit: int = 3) -> list[str]:
 
 
 def _line(own: Sequence[Loss]) -> str:
-    largest = max(own, key=lambda loss: loss.tasks)
     lost = sum(loss.tasks for loss in own)
-    return f"  {largest.template_id} lost {lost:,} of {largest.of:,}: {largest.reason} in {largest.stage}"
+    why = ", ".join(f"{loss.tasks:,} {loss.reason} in {loss.stage}" for loss in own)
+    return f"  {own[0].template_id}: {lost:,} of {own[0].of:,} not published: {why}"

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from bfcl.canonical import canonical_json
-from bfcl.errors import ConfigError, Problem
+from bfcl.errors import ConfigError, Problem, install
 from bfcl.graph.store import Entry, Store
 from bfcl.graph.variables import shown_url
 
@@ -172,7 +172,7 @@ def _fsspec() -> ModuleType:
                 code="extra_not_installed",
                 subject="cache",
                 message="`fsspec`, which reads and writes a shared cache, is not installed",
-                fix="pip install 'bfcl-build[cache]'",
+                fix=install("cache"),
             )
         ) from None
     module: ModuleType = fsspec

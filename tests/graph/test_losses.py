@@ -64,12 +64,12 @@ def test_worst_templates_are_told_with_their_largest_reason_and_the_rest_in_one_
         loss("fourth", "render", "leak", 1, 2, 4),
     )
     assert worst_templates(found, 1) == [
-        "  big lost 1,201 of 1,400: late in trace",
+        "  big: 1,201 of 1,400 not published: 1 bad in trace, 1,200 late in trace",
         "  and 3 more templates with 3: `bfcl build-report` lists them",
     ]
     assert worst_templates(found[2:], 2) == [
-        "  small lost 1 of 2: leak in render",
-        "  third lost 1 of 2: leak in render",
+        "  small: 1 of 2 not published: 1 leak in render",
+        "  third: 1 of 2 not published: 1 leak in render",
         "  and 1 more template with 1: `bfcl build-report` lists them",
     ]
     assert worst_templates(()) == []

@@ -198,6 +198,7 @@ def test_checkpoint_behind_the_target_is_not_asked(chain: Chain) -> None:
     shutil.rmtree(chain.root / "render")
     with opened(chain.project, skip_until="render") as session:
         late("prepare")(session)
+        assert [stage.name for stage in session.stages if session.chain.holds(stage)] == NAMES[:3]
 
 
 # --- going back ---------------------------------------------------------------------------------------------------

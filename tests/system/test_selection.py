@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from bfcl.errors import ReleaseError
 from bfcl.release.verify import verify_release
 from tests.packs import ALL_POLICIES
 from tests.system.project import Project, write_project
@@ -86,6 +87,49 @@ def test_trace_and_build_report_name_the_stage_that_left_a_task_out(selected: Pr
     assert (kept["outcome"], kept["detail"]) == ("passed", "kept")
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (
+            ("semantic_deduplication", "report", "counts", "selected"),
+            99,
+            "`semantic_deduplication.report` is not what stage_cache/dedup_balancing_report.json says",
+        ),
+        (
+            ("surface_quality_validation", "report", "kept"),
+            99,
+            "`surface_quality_validation.report` is not what stage_cache/surface_quality_rejections.json says",
+        ),
+        (
+            ("publication", "published", "ordering"),
+            "raw_order",
+            "`publication.published.ordering` is 'raw_order', expected 'selection_rank'",
+        ),
+        (
+            ("gold_ineligibility_reasons",),
+            ["smoke_no_publication"],
+            "`gold_eligible` is True, with the reasons ['smoke_no_publication'] against it",
+        ),
+    ],
+)
+def test_a_manifest_that_says_otherwise_than_its_reports_does_not_verify(
+    selected: Project, tmp_path: Path, place: tuple[str, ...], value: Any, told: str
+) -> None:
+    project = selected.copy(tmp_path / "project")
+    manifest = project.manifest()
+    holder = manifest
+    for part in place[:-1]:
+        holder = holder[part]
+    holder[place[-1]] = value
+    (project.run_dir / "run_manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(ReleaseError) as caught:
+        verify_release(project.run_dir)
+    assert str(caught.value) == (
+        f"release_report_mismatch: run_manifest.json: {told}\n"
+        "  fix: generate the benchmark again; published files are never edited"
+    )
+
+
 def test_jobs_change_no_byte_of_a_selection(selected: Project, tmp_path: Path) -> None:
     other = write_project(tmp_path / "other", templates=ALL_POLICIES, **SELECTION)
     other.generate("jobs=1")
@@ -135,6 +179,16 @@ def test_missed_target_ends_the_run_or_marks_every_row(selected: Project, tmp_pa
     for name in ("benchmark.parquet", "benchmark_raw.parquet"):
         assert {row["gold_eligible"] for row in project.rows(name)} == {False}
     verify_release(project.run_dir)
+
+
+def test_selection_that_cannot_be_made_leaves_no_report_of_another(selected: Project, tmp_path: Path) -> None:
+    project = selected.copy(tmp_path / "project")
+    settings = {**SELECTION["semantic_deduplication_config"], "max_rows_per_intent": 1, "max_execution_case_reuse": 1}
+    project.configure(**{**SELECTION, "semantic_deduplication_config": settings, "task_generation__max_tool_calls": 1})
+    ended = project.doit("generate")
+    assert ended.status == 1
+    assert {block.partition(":")[0] for block in ended.blocks} <= {"coverage_bucket_emptied", "balancing_infeasible"}
+    assert of_bypassed_stages(project) == OF_QUALITY
 
 
 def test_unknown_finder_is_refused_before_anything_is_computed(fresh: Project) -> None:

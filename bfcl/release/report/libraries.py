@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-from bfcl.errors import ConfigError, Problem
+from bfcl.errors import ConfigError, Problem, install
 
 NEEDED: Final = ("jinja2", "altair", "vl_convert")
 """What the extra `report` brings, by import name."""
@@ -17,5 +17,4 @@ def require_libraries(needed: tuple[str, ...] = NEEDED) -> None:
     if missing:
         listed = ", ".join(missing)
         message = f"the page needs {listed}, which {'is' if len(missing) == 1 else 'are'} not installed"
-        fix = "pip install 'bfcl-build[report]'"
-        raise ConfigError(Problem(code="extra_not_installed", message=message, fix=fix))
+        raise ConfigError(Problem(code="extra_not_installed", message=message, fix=install("report")))

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from bfcl.canonical import canonical_json
 from bfcl.digest import Digest
-from bfcl.errors import Problem, StageError
+from bfcl.errors import Problem, StageError, install
 from bfcl.modelio.embeddings import packed
 from bfcl.records.ids import TaskId
 from bfcl.stages.balancing.dense import directions, nearest_dense
@@ -47,7 +47,7 @@ class EndpointFinder:
                     code="dedup_backend_unavailable",
                     message=f"`{self.identifier}` cannot be used: numpy is not installed",
                     subject="semantic_deduplication_config.model_identifier",
-                    fix="pip install 'bfcl-build[balance]'",
+                    fix=install("balance"),
                 )
             )
 

@@ -12,7 +12,7 @@ from importlib import metadata, util
 from typing import Any, Final
 
 from bfcl.canonical import canonical_json
-from bfcl.errors import Problem, StageError
+from bfcl.errors import Problem, StageError, install
 from bfcl.records.ids import TaskId
 from bfcl.stages.balancing.finder import Found, embedding_signature
 from bfcl.stages.balancing.matching import matched
@@ -101,5 +101,5 @@ def _missing(seen: str) -> Problem:
         code="dedup_backend_unavailable",
         message=f"`{IDENTIFIER}` cannot be used: {seen}",
         subject="semantic_deduplication_config.model_identifier",
-        fix="pip install 'bfcl-build[balance]'",
+        fix=install("balance"),
     )

@@ -14,7 +14,7 @@ from itertools import accumulate
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bfcl.errors import Problem, StageError
+from bfcl.errors import Problem, StageError, install
 
 if TYPE_CHECKING:
     import highspy
@@ -162,7 +162,7 @@ def solver() -> ModuleType:
                 code="dedup_backend_unavailable",
                 subject="semantic_deduplication_config.enabled",
                 message="is true, but `highspy`, which selects rows, is not installed; expected the extra `balance`",
-                fix="run `pip install 'bfcl-build[balance]'`",
+                fix=install("balance"),
             )
         ) from None
     return highspy

@@ -20,4 +20,4 @@ def test_missing_libraries_are_named_with_the_extra() -> None:
 
 
 def test_libraries_that_are_there_are_no_problem() -> None:
-    require_libraries(("json",))
+    assert require_libraries(("json",)) is None

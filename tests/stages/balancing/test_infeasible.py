@@ -31,7 +31,9 @@ def test_refuse_unreachable_names_every_bound_below_coverage() -> None:
 
 
 def test_refuse_unreachable_passes_a_budget_within_its_bounds() -> None:
-    refuse_unreachable(budget([candidate(0)], TaskGeneration(), SemanticDeduplication(max_rows_per_intent=1)))
+    allowed = budget([candidate(0)], TaskGeneration(), SemanticDeduplication(max_rows_per_intent=1))
+    assert allowed.size == 1
+    refuse_unreachable(allowed)
 
 
 def test_infeasible_names_each_bound_without_which_there_is_a_selection() -> None:

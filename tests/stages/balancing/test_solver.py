@@ -76,7 +76,7 @@ def test_minimise_names_the_extra_where_highspy_is_missing(monkeypatch: pytest.M
     assert str(refused.value) == (
         "dedup_backend_unavailable: semantic_deduplication_config.enabled: is true, but `highspy`, which selects rows, "
         "is not installed; expected the extra `balance`\n"
-        "  fix: run `pip install 'bfcl-build[balance]'`"
+        "  fix: pip install 'bfcl-build[balance]'"
     )
 
 
