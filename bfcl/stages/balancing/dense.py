@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bfcl.stages.balancing.nearest import Nearest
+from bfcl.stages.balancing.nearest import Nearest, parted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,19 +51,8 @@ def nearest_dense(rows: Floats, seeds: list[int], block: int = BLOCK) -> Nearest
 
     `rows` are of `directions`. Rows that are equal share a partition. `block` bounds the memory and changes nothing.
     """
-    import numpy as np
-
     squares = (rows * rows).sum(axis=1)
-    labels = _labels(rows, seeds)
-    predecessors: list[int | None] = [None] * len(rows)
-    similarities: list[float | None] = [None] * len(rows)
-    for label in range(len(seeds)):
-        members = np.flatnonzero(labels == label)
-        best, places = _before(rows[members], squares[members], block)
-        for row, similarity, place in zip(members[1:].tolist(), best[1:].tolist(), places[1:].tolist(), strict=True):
-            predecessors[row] = int(members[place])
-            similarities[row] = similarity
-    return Nearest(labels.tolist(), predecessors, similarities)
+    return parted(_labels(rows, seeds), lambda members: _before(rows[members], squares[members], block))
 
 
 def _labels(rows: Floats, seeds: list[int]) -> Integers:

@@ -25,7 +25,7 @@ _BATCH: Final = 2048
 
 
 class LexicalFinder:
-    """Near-duplicates by spelling. The answer is the same on every machine: see `nearest`."""
+    """Near-duplicates by spelling. No processor and no number of threads has a say in the answer: see `nearest`."""
 
     identifier: Final = IDENTIFIER
 

@@ -7,6 +7,7 @@ number of threads, as it would with the linear algebra of floating point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -45,12 +46,18 @@ def nearest(vectors: SparseRows, seeds: list[int], block: int = BLOCK) -> Neares
     norms = _squares(vectors)
     if norms.size and norms.max() >= 2**31:
         vectors = vectors.astype(np.int64)
-    labels = _labels(vectors, seeds, block)
-    predecessors: list[int | None] = [None] * len(norms)
-    similarities: list[float | None] = [None] * len(norms)
-    for label in range(len(seeds)):
+    return parted(_labels(vectors, seeds, block), lambda rows: _before(vectors[rows], norms[rows], block))
+
+
+def parted(labels: Integers, before: Callable[[Integers], tuple[Floats, Integers]]) -> Nearest:
+    """All partitions put together. `before` gets the rows of one and answers as `_before`, by their order."""
+    import numpy as np
+
+    predecessors: list[int | None] = [None] * len(labels)
+    similarities: list[float | None] = [None] * len(labels)
+    for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
-        best, places = _before(vectors[rows], norms[rows], block)
+        best, places = before(rows)
         for row, similarity, place in zip(rows[1:].tolist(), best[1:].tolist(), places[1:].tolist(), strict=True):
             predecessors[row] = int(rows[place])
             similarities[row] = similarity
