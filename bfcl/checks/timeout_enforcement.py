@@ -5,16 +5,17 @@ The tool is ours, on the path that pack tools take: the answer is the same for e
 
 from __future__ import annotations
 
+import atexit
 import functools
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread, main_thread
 from typing import Final
 
 from bfcl.checks.findings import Findings, Subject
 from bfcl.errors import BfclError
 from bfcl.files import storage, temporary_directory
+from bfcl.oracle.aside import Crew, Later
 from bfcl.oracle.protocol import Episode, EpisodeResult, OracleSpec, PlannedCall
 from bfcl.oracle.worker import LocalOracle
 from bfcl.records.verdict import Finding
@@ -56,7 +57,7 @@ _LIMIT_S: Final = 10.0
 def check(_subject: Subject) -> Findings:
     """What the built-in tools showed; the pack has no part in it. Raises: OracleError if no interpreter comes up."""
     try:
-        return found(_begun().seen())
+        return found(_begun().result())
     except BfclError:
         _begun.cache_clear()  # whatever kept it from starting may be gone the next time
         raise
@@ -67,38 +68,11 @@ def begin() -> None:
     _begun()
 
 
-class _Look(Thread):
-    """Looks once. A thread of its own and no pool: the process ends when it has ended, with no queue in between."""
-
-    def __init__(self) -> None:
-        super().__init__(name="bfcl-timeouts")
-        self._told: list[str | None] = []
-        self._refused: BfclError | None = None
-
-    def run(self) -> None:
-        try:
-            self._told.append(_trouble())
-        except BfclError as error:
-            self._refused = error
-        except RuntimeError:
-            # A process that is ending starts no threads any more, and nobody asks what was seen.
-            if main_thread().is_alive():
-                raise
-
-    def seen(self) -> str | None:
-        """What it saw, once it has. Raises: BfclError as `trouble` does; AssertionError where a bug ended it."""
-        self.join()
-        if self._refused is not None:
-            raise self._refused
-        if not self._told:
-            raise AssertionError("the look at deadlines ended in a bug, told above")
-        return self._told[0]
-
-
 @functools.cache
-def _begun() -> _Look:
-    look = _Look()
-    look.start()
+def _begun() -> Later[str | None]:
+    look = Crew().begin(_trouble)
+    # A process that ends early waits for it: its worker has a directory to remove.
+    atexit.register(look.wait)
     return look
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
 from typing import Protocol
 
 from bfcl.graph.shards import Chunk
+from bfcl.oracle.aside import Crew, Later
 from bfcl.records.template import Template
 
 GROUP_TASKS = 256
@@ -61,21 +63,27 @@ class OverlappingExecutor:
 
     def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]:
         groups = grouped(jobs)
-        running: dict[Future[list[list[bytes]]], list[Job]] = {}
-        with ThreadPoolExecutor(self._width, thread_name_prefix="shards") as pool:
-            try:
-                while True:
-                    while len(running) < self._width and (group := next(groups, None)) is not None:
-                        running[pool.submit(compute, group)] = group
-                    if not running:
-                        return
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield list(zip(running.pop(future), future.result(), strict=True))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self._stop()
-                raise
+        ended: SimpleQueue[Later[Done]] = SimpleQueue()
+        running = 0
+        crew = Crew(self._width)
+        try:
+            while True:
+                while running < self._width and (group := next(groups, None)) is not None:
+                    crew.begin(partial(_computed, compute, group), ended)
+                    running += 1
+                if not running:
+                    return
+                running -= 1
+                yield ended.get().result()
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            crew.close()
+
+
+def _computed(compute: Compute, group: list[Job]) -> Done:
+    return list(zip(group, compute(group), strict=True))
 
 
 def grouped(jobs: Iterator[Job], least: int = GROUP_TASKS) -> Iterator[list[Job]]:

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from bfcl.errors import OracleError, Problem
 from bfcl.files import storage, temporary_directory
 from bfcl.oracle import answers, deadlines, wire
 from bfcl.oracle.ambience import ambiences
+from bfcl.oracle.aside import Crew
 from bfcl.oracle.packcode import MODULES
 from bfcl.oracle.places import naming, twin
 from bfcl.oracle.protocol import OracleSpec
@@ -90,7 +90,7 @@ class Pool:
         self._words: dict[str, Callable[[str], str]] = {}
         self._specs: dict[str, OracleSpec] = {}
         """Lane to the places its worlds import from, while there is a directory for them."""
-        self._keeper: ThreadPoolExecutor | None = None
+        self._keeper: Crew | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     def serve(self, requests: Mapping[str, Sequence[bytes]], *, needs_backend: bool) -> dict[str, list[bytes]]:
@@ -139,7 +139,7 @@ class Pool:
         for world in everyone:
             world.end()
         if self._keeper is not None:
-            self._keeper.shutdown(wait=True)
+            self._keeper.close()
             self._keeper = None
         for world in everyone:
             world.end()  # one that an interrupt caught while it was being started
@@ -199,20 +199,20 @@ class Pool:
         if self._directory is None:
             sweep_abandoned()
             self._directory = temporary_directory("worlds")
-        if self._keeper is None:
-            self._keeper = ThreadPoolExecutor(1, thread_name_prefix="bfcl-worlds")
         home = self._home(self._directory)
         world = World(self._spec_of(name, home), self._ambiences[name], home, fork=self._fork, grace_s=self._grace_s)
         self._worlds[name].append(world)
         try:
+            if self._keeper is None:
+                self._keeper = Crew()
             world.start(self._fatal[name], self._keeper)
         except OSError as error:
             raise OracleError(
                 Problem(
                     code="worker_start_failed",
                     message=f"no process could be set up for the pack: {error.strerror or error}",
-                    fix="let the command have more open files, processes, memory or room for temporary files (see "
-                    "`ulimit -a`), then run it again",
+                    fix="let the command have more open files, processes, threads, memory or room for temporary files "
+                    "(see `ulimit -a`), then run it again",
                 )
             ) from error
 

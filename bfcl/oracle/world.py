@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from bfcl.canonical import canonical_json
 from bfcl.files import storage
 from bfcl.oracle import deadlines, scratch, wire
 from bfcl.oracle.ambience import Ambience
+from bfcl.oracle.aside import Crew
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.protocol import TIMEOUTS, OracleSpec
 
@@ -66,7 +66,7 @@ class World:
         self._begun = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, skip: Mapping[str, str], keeper: Executor) -> None:
+    def start(self, skip: Mapping[str, str], keeper: Crew) -> None:
         """Spawn the interpreter, from the keeper's thread: the world dies with the thread that started it.
 
         Raises OSError where the system grants no process, memory, descriptor or room.
@@ -76,7 +76,8 @@ class World:
             self.scratch = scratch.Scratch(descriptor)
             self._begun = True
             with (self._home / "start.txt").open("wb") as errors:
-                keeper.submit(self._spawn, descriptor, errors.fileno()).result()
+                number = errors.fileno()
+                keeper.begin(lambda: self._spawn(descriptor, number)).result()
         finally:
             os.close(descriptor)
         for pipe in (self.input, self.output):

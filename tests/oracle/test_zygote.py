@@ -519,8 +519,8 @@ def test_a_process_that_cannot_be_set_up_is_told(packs, episode, monkeypatch, nu
         oracle.run([episode()])
     assert str(caught.value) == (
         f"worker_start_failed: no process could be set up for the pack: {text}\n"
-        "  fix: let the command have more open files, processes, memory or room for temporary files (see `ulimit -a`), "
-        "then run it again"
+        "  fix: let the command have more open files, processes, threads, memory or room for temporary files "
+        "(see `ulimit -a`), then run it again"
     )
 
 
