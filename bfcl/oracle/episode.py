@@ -100,15 +100,21 @@ class _Run:
         self._backend: Any = stage.backend
         self._results: list[bytes] = []
         self._trace: list[str] = []
-        self._state = b""
-        """The last state read, as `recall.copied` gives it."""
+        self._state: Any = None
+        """The last state read, as plain values."""
+        self._copy = b""
+        """The same as `recall.copied` gives it."""
+        self._key: bytes | None = None
+        """The same as `recall.key_of` gives it, where that has been asked already."""
         self._noted = number * RUN_SPAN
 
     def play(self, fixtures: Any) -> None:
         stage, request = self._stage, self._request
         if request["given"] is not None:
             trace, state = request["given"]
-            self._judge(request["assertions"], decode(trace), copied(decode(state)))
+            self._state = decode(state)
+            self._copy = copied(self._state)
+            self._judge(request["assertions"], decode(trace))
             return
         context = self._context(stage.limits.reset, 0)
         self._guarded(RESET, NO_INDEX, "reset_raised", lambda: self._backend.reset(ctx=context, fixtures=fixtures))
@@ -123,7 +129,7 @@ class _Run:
         if not each:
             self._read_state(len(request["calls"]) - 1)
         if request["assertions"]:
-            self._judge(request["assertions"], decode(f"[{','.join(self._trace)}]"), self._state)
+            self._judge(request["assertions"], decode(f"[{','.join(self._trace)}]"))
 
     def _context(self, timeout_s: float, turn: int, task_id: str | None = None) -> RunContext:
         named = self._request["task_id"] if task_id is None else task_id
@@ -151,9 +157,10 @@ class _Run:
         call_index = index if phase in (CALL, STATE) and index != NO_INDEX else None
         return Broken(deadlines.breakdown(code, message, phase, call_index=call_index, where=where))
 
-    def _append(self, kind: bytes, data: bytes, phase: int, index: int) -> None:
+    def _append(self, kind: bytes, data: bytes, phase: int, index: int, size: int | None = None) -> None:
+        """Add a record to the answer; `size` is that of what it stands for."""
         try:
-            self._stage.scratch.append(kind, data)
+            self._stage.scratch.append(kind, data, size)
         except TooLarge:
             message = f"the answer grew past {wire.MESSAGE_LIMIT} bytes"
             what = deadlines.subject(phase, index, self._request)
@@ -185,26 +192,27 @@ class _Run:
         if not isinstance(state, dict):
             message = f"get_state returned {type(state).__name__}, expected a JSON object"
             raise self._broken("state_not_serializable", message, STATE, index)
-        text = self._written(state, index)
+        kind, record, size = self._written(state, index)
         self._check_ambient(STATE, index)
-        self._append(wire.STATE, text, STATE, index)
+        self._append(kind, record, STATE, index, size)
 
-    def _written(self, state: Any, index: int) -> bytes:
-        """The canonical text of a state; where it is known, as it was found to be before."""
+    def _written(self, state: Any, index: int) -> tuple[bytes, bytes, int]:
+        """The record of a state: its text, or what it is known by; and how long the text is."""
         scratch, key = self._stage.scratch, key_of(state)
         known = self._stage.recall.find(key)
         if known is not None:
             scratch.recalled(known.number)
-            self._state = known.copy
-            return known.text
+            self._copy = known.copy
+            self._state, self._key = known.shared or (fresh(known.copy), None)
+            return wire.KNOWN_STATE, wire.numbers(known.number), len(known.text)
         try:
-            text, plain = exact_pair(state)
+            text, self._state = exact_pair(state)
         except NotJson as defect:
             raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
-        self._state = copied(plain)
+        self._copy, self._key = copied(self._state), None
         if key is not None:
-            scratch.learned(key, text, self._state)
-        return text
+            scratch.learned(key, text, self._copy)
+        return wire.STATE, text, len(text)
 
     def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:
         """The arguments with values of earlier results filled in, as canonical text, which is recorded."""
@@ -220,24 +228,29 @@ class _Run:
         self._append(wire.ARGUMENTS, data, CALL, index)
         return data.decode()
 
-    def _judge(self, names: Sequence[str], trace: Any, state: bytes) -> None:
-        """Ask every assertion, each with values of its own: what one changes in them no other sees."""
+    def _judge(self, names: Sequence[str], trace: Any) -> None:
+        """Ask every assertion: what one changes in the values it is given no other sees."""
         task = self._request["task"]
-        given = (state, copied((trace, None if task is None else decode(task))))
+        rest = copied((trace, None if task is None else decode(task)))
         context = self._context(self._stage.limits.assertion, 0)
+        state = self._state
+        # Looking whether a state is still as it was takes less time and memory than another copy of it.
+        before = key_of(state) if self._key is None and len(names) > 1 else self._key
         for index, name in enumerate(names):
+            if index and key_of(state) != before:
+                state = fresh(self._copy)
             self._stage.scratch.enter(ASSERTION, index + self._noted)
-            status, detail = self._outcome(name, given, context)
+            status, detail = self._outcome(name, state, rest, context)
             self._check_ambient(ASSERTION, index)
             self._append(wire.ASSERTION, exact_json([name, status, detail]), ASSERTION, index)
 
-    def _outcome(self, name: str, given: tuple[bytes, bytes], context: RunContext) -> tuple[str, str | None]:
+    def _outcome(self, name: str, state: Any, rest: bytes, context: RunContext) -> tuple[str, str | None]:
         assertion = self._stage.assertions.get(name)
         if assertion is None:
             return "error", self._stage.assertions_problem or f"`{name}` is not an exported assertion"
         locator = self._stage.locator
         try:
-            state, (trace, task) = map(fresh, given)
+            trace, task = fresh(rest)
             answer = assertion(state=state, trace=trace, task=task, ctx=context)
         except AssertionError as failed:
             where = locator.of_error(failed)

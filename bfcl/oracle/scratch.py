@@ -49,6 +49,8 @@ class Scratch:
     def __init__(self, descriptor: int) -> None:
         self._map = mmap.mmap(descriptor, SIZE)
         self._length = 0
+        self._counted = 0
+        """Bytes of the answer, what its records stand for included."""
         self._writer = _getpid()
 
     def claim(self) -> None:
@@ -65,17 +67,20 @@ class Scratch:
         if self._writer == _getpid():
             _NOTE.pack_into(self._map, _NOTE_AT, _ticks(), phase, index)
 
-    def append(self, kind: bytes, text: bytes) -> None:
-        """One finished record. Raises TooLarge past the message limit; a breakdown always has room."""
+    def append(self, kind: bytes, text: bytes, size: int | None = None) -> None:
+        """One finished record. Raises TooLarge past the message limit; a breakdown always has room.
+
+        `size` is that of what the record stands for: whether an answer is too large must not hang on what is known.
+        """
         if self._writer != _getpid():
             return
         data = wire.record(kind, text)
-        limit = wire.MESSAGE_LIMIT + (_RESERVE if kind == wire.BREAKDOWN else 0)
-        end = self._length + len(data)
-        if end > limit:
+        counted = self._counted + (len(data) if size is None else len(data) - len(text) + size)
+        if counted > wire.MESSAGE_LIMIT + (_RESERVE if kind == wire.BREAKDOWN else 0):
             raise TooLarge
+        end = self._length + len(data)
         self._map[_JOURNAL + self._length : _JOURNAL + end] = data
-        self._length = end
+        self._length, self._counted = end, counted
         _LENGTH.pack_into(self._map, _LENGTH_AT, end, 0)
 
     def recalled(self, number: int) -> None:
@@ -113,7 +118,7 @@ class Scratch:
 
     def begin(self, episode: int) -> None:
         """Before an episode starts: nothing answered, its clock running."""
-        self._length = 0
+        self._length = self._counted = 0
         _LENGTH.pack_into(self._map, _LENGTH_AT, 0, 0)
         _SIZES.pack_into(self._map, _LESSON, 0, 0, 0, 0)
         _BEGAN.pack_into(self._map, _BEGAN_AT, _ticks())

@@ -20,6 +20,7 @@ MESSAGE_LIMIT = 10 * 1024 * 1024
 HEADER = struct.Struct("<I")
 _RECORD = struct.Struct("<cI")
 _TOOK = struct.Struct("<Q")
+_NUMBERS = struct.Struct("<QQ")
 
 RESULT = b"r"
 ARGUMENTS = b"g"
@@ -30,6 +31,10 @@ BREAKDOWN = b"b"
 DESCRIPTION = b"d"
 ALSO = b"2"
 """What follows belongs to the next further run of the episode."""
+KNOWN_STATE = b"k"
+"""Stands for a state that the world has told before, by its number."""
+LEARNED = b"l"
+"""At the end of an answer: the number of its last state from now on, and the number that means nothing any more."""
 
 
 class Closed(Exception):
@@ -44,6 +49,19 @@ def frame(payload: bytes) -> bytes:
 def record(kind: bytes, text: bytes) -> bytes:
     """One record of an answer."""
     return _RECORD.pack(kind, len(text)) + text
+
+
+def numbers(first: int, second: int = 0) -> bytes:
+    """The text of a record that holds numbers."""
+    return _NUMBERS.pack(first, second)
+
+
+def read_numbers(text: bytes) -> tuple[int, int]:
+    """The numbers of such a text. Raises ValueError where it is none."""
+    if len(text) != _NUMBERS.size:
+        raise ValueError("a record that should hold two numbers")
+    first, second = _NUMBERS.unpack(text)
+    return first, second
 
 
 def timed(took_ns: int, answer: bytes) -> bytes:

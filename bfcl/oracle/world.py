@@ -25,6 +25,7 @@ from bfcl.oracle import deadlines, scratch, wire
 from bfcl.oracle.ambience import Ambience
 from bfcl.oracle.aside import Crew
 from bfcl.oracle.deadlines import Limits
+from bfcl.oracle.known_states import KnownStates
 from bfcl.oracle.protocol import TIMEOUTS, OracleSpec
 
 _CHILD = str(Path(__file__).with_name("child.py"))
@@ -64,6 +65,7 @@ class World:
         self._deadline = time.monotonic() + _START_S
         self._seen_episode = 0
         self._begun = False
+        self._known = KnownStates()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, skip: Mapping[str, str], keeper: Crew) -> None:
@@ -176,7 +178,7 @@ class World:
             if self.ready:
                 number = self.open.popleft()
                 self.took_ns[number], answer = wire.untimed(payload)
-                answers.append((number, answer))
+                answers.append((number, self._known.spelled(answer)))
                 self.answered += 1
                 self._touch()
             else:
@@ -242,7 +244,7 @@ class World:
         finished = b""
         if known:
             with suppress(scratch.TooLarge):
-                finished = self.scratch.answer()[0]
+                finished = self._known.spelled(self.scratch.answer()[0])
         return number, finished + wire.record(wire.BREAKDOWN, canonical_json(breakdown))
 
     # --- the end ----------------------------------------------------------------------------------------------------

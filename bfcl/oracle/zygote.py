@@ -143,19 +143,19 @@ class World:
             answer, whole = b"", False
             breakdown = breakdown or _too_large()
         if whole:
-            self._remember()
-            return answer
+            return answer + self._remember()
         if breakdown is None:
             breakdown = deadlines.crashed(self._scratch, status, decode(payload.decode()))
         return answer + wire.record(wire.BREAKDOWN, exact_json(breakdown))
 
-    def _remember(self) -> None:
-        """Let the next episode know what this one found out about its state."""
+    def _remember(self) -> bytes:
+        """Let the next episode know what this one found out about its state; the record that tells the parent."""
         number, learned = self._scratch.lesson()
         if learned:
-            self.stage.recall.learn(*learned)
-        elif number:
+            return wire.record(wire.LEARNED, wire.numbers(*self.stage.recall.learn(*learned)))
+        if number:
             self.stage.recall.used(number)
+        return b""
 
     def _become_episode(self, payload: bytes) -> NoReturn:
         try:

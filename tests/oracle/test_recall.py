@@ -49,7 +49,7 @@ def test_a_state_is_found_as_it_was_learned() -> None:
     text, plain = exact_pair(state)
     key = key_of(state)
     assert key is not None
-    recall.learn(key, text, copied(plain))
+    assert recall.learn(key, text, copied(plain)) == (1, 0)
     known = recall.find(key_of({"rows": [{"id": 1}], "open": True}))
     assert known is not None
     assert known.text == canonical_json(state)
@@ -61,9 +61,9 @@ def test_the_state_of_use_longest_ago_makes_room() -> None:
     recall = Recall()
     keys = [str(number).encode() for number in range(KEPT + 1)]
     for key in keys[:KEPT]:
-        recall.learn(key, b"", b"")
+        recall.learn(key, b"", b"N")
     first = recall.find(keys[0])
     assert first is not None
     recall.used(first.number)
-    recall.learn(keys[KEPT], b"", b"")
+    assert recall.learn(keys[KEPT], b"", b"N") == (KEPT + 1, 2)
     assert [key for key in keys if recall.find(key) is None] == [keys[1]]

@@ -287,6 +287,21 @@ def test_a_state_that_comes_again_is_told_and_judged_as_the_first_time(packs, ep
     assert all(len(result.assertions) == 2 for result in results)
 
 
+def test_an_answer_is_too_large_whether_or_not_its_states_are_known(packs, episode):
+    look = PlannedCall(tool="look", arguments={})
+    large = STATES.replace('"rows": [{"b": 1, "a": 2}] * 3', '"text": "y" * 1_000_000')
+    small, whole = (
+        dataclasses.replace(episode(1), calls=(look,) * calls, observe=observe)
+        for calls, observe in ((1, "final"), (11, "each"))
+    )
+    results = packs.oracle(large).run([whole, small, small, whole])
+    assert [len(result.states) for result in results] == [10, 1, 1, 10]
+    told = {
+        result.breakdown and (result.breakdown.code, result.breakdown.message) for result in (results[0], results[3])
+    }
+    assert told == {("worker_message_too_large", "the answer grew past 10485760 bytes in call 9 `look`")}
+
+
 def test_time_is_kept_by_task_until_it_is_asked_for(packs, episode):
     oracle = packs.oracle(STATES)
     one, other = episode(0), dataclasses.replace(episode(1), task_id="other")
