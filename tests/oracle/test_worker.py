@@ -299,7 +299,7 @@ def test_an_answer_is_too_large_whether_or_not_its_states_are_known(packs, episo
     told = {
         result.breakdown and (result.breakdown.code, result.breakdown.message) for result in (results[0], results[3])
     }
-    assert told == {("worker_message_too_large", "the answer grew past 10485760 bytes in call 9 `look`")}
+    assert told == {("worker_message_too_large", "the answer grew past 10485760 bytes in get_state")}
 
 
 def test_time_is_kept_by_task_until_it_is_asked_for(packs, episode):
