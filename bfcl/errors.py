@@ -9,6 +9,7 @@ BfclError(problems)   carries every problem found, never only the first
   StageError          a whole stage cannot go on
   ModelError          a model call failed, or a recorded reply conflicts
   ReleaseError        a published benchmark does not verify
+  EvalError           an evaluation refuses to go on, or a result does not hold
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ class ModelError(BfclError):
 
 class ReleaseError(BfclError):
     """A published benchmark does not verify."""
+
+
+class EvalError(BfclError):
+    """An evaluation cannot go on, or its result cannot be trusted. Its code has an exit status of its own."""
 
 
 def closest(seen: str, known: Iterable[str]) -> str | None:

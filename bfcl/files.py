@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -32,6 +34,8 @@ _STORAGE_ERRNOS = frozenset(
         errno.EROFS,
     }
 )
+
+_SIBLING: Final = re.compile(r"\..+\.(?P<process>[1-9][0-9]{0,9})-[0-9a-f]{12}")
 
 _ROOM: Final = "free space or make the directory writable, then run the same command again"
 _ELSEWHERE: Final = "choose a directory that is there and can be written to"
@@ -118,13 +122,47 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a temporary sibling, fsync, rename over `path`. Raises StageError `storage_failed`."""
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        temporary = temporary_sibling(path)
         try:
             write_synced(temporary, data, shown=path, mode=mode)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
         sync_dir(path.parent)
+
+
+def temporary_sibling(path: Path) -> Path:
+    """A name beside `path` that nobody has, for what will replace it: `.<name>.<process>-<random>`.
+
+    The name says whose it is, so that `abandoned_siblings` finds what a killed process left.
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}")
+
+
+def abandoned_siblings(directory: Path) -> list[Path]:
+    """Temporary siblings in a directory whose process is no more, sorted.
+
+    Those of this very process count too: call it where none of its threads writes there. In a container every run may
+    have the number of the one that was killed.
+    """
+    if not directory.is_dir():
+        return []
+    found = [(path, _SIBLING.fullmatch(path.name)) for path in directory.iterdir()]
+    return sorted(path for path, named in found if named is not None and not _is_another(int(named["process"])))
+
+
+def _is_another(process: int) -> bool:
+    """Whether a process other than this one runs under that number."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        # Somebody else's, which is no less alive.
+        return True
+    return True
 
 
 def replace_atomic(path: Path, seen: bytes, data: bytes) -> bool:
@@ -138,6 +176,14 @@ def replace_atomic(path: Path, seen: bytes, data: bytes) -> bool:
             return False
     write_atomic(path, data, mode=mode)
     return True
+
+
+def remove_whole(path: Path) -> None:
+    """Delete a directory with all it holds, a file, or a link itself and never what it names; absent is fine."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -225,6 +271,8 @@ class Lock:
         self.path = path
         self._busy = busy
         self._descriptor: int | None = None
+        self._made = ExitStack()
+        """Removes the file and the directories that `acquire` made."""
 
     def acquire(self) -> None:
         """Take the lock or raise DriftError `run_locked` at once, naming the holder's PID."""
@@ -232,7 +280,9 @@ class Lock:
 
         while True:
             with storage(self.path):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._make_room()
+                if not os.path.lexists(self.path):
+                    self._made.callback(self.path.unlink, missing_ok=True)
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 with storage(self.path):
@@ -245,6 +295,7 @@ class Lock:
             except BlockingIOError:
                 holder = os.read(descriptor, 64).decode("ascii", "replace").strip()
                 os.close(descriptor)
+                self._made.pop_all()
                 raise DriftError(
                     Problem(
                         code="run_locked",
@@ -254,9 +305,17 @@ class Lock:
                 ) from None
             except BaseException:
                 os.close(descriptor)
+                self._made.pop_all()
                 raise
             # Somebody deleted the file between opening and locking it: that lock would keep nobody out.
             os.close(descriptor)
+
+    def _make_room(self) -> None:
+        try:
+            make_directories(self.path.parent, self._made)
+        except FileExistsError:
+            # A file stands in the way; the system says at which depth.
+            self.path.parent.mkdir(parents=True, exist_ok=True)
 
     def _is_at_path(self, descriptor: int) -> bool:
         try:
@@ -265,8 +324,20 @@ class Lock:
             return False
 
     def release(self) -> None:
-        """Give the lock back; the file stays, since unlinking it would let two owners in."""
+        """Give the lock back; the file stays, so that nobody who waits to open it has to begin again."""
         if self._descriptor is not None:
+            self._made.pop_all()
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
+
+    def withdraw(self) -> None:
+        """Give the lock back as if it had never been taken: what `acquire` made goes, but for directories in use.
+
+        Whoever opened the file meanwhile sees, once it has the lock, that this is no longer the file at the path.
+        """
+        # Where somebody deleted the file, what stands there now is the lock of another.
+        if self._descriptor is not None and self._is_at_path(self._descriptor):
+            with suppress(OSError):
+                self._made.close()
+        self.release()

@@ -604,7 +604,7 @@ class Draft:
     def text(self, name: str) -> str:
         """The current text of a file; a data file is written out at its first use as text."""
         if name in self.data:
-            self.texts[name] = dump(name, self.data.pop(name))
+            self.texts[name] = _written(name, self.data.pop(name))
         current = self.texts[name]
         assert isinstance(current, str), name
         return current
@@ -639,6 +639,17 @@ def dump(name: str, value: object) -> str:
         return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     dumped: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return dumped
+
+
+_WRITTEN: dict[tuple[str, str], str] = {}
+"""Texts of files by name and content: most packs of a test run share most of their files."""
+
+
+def _written(name: str, value: object) -> str:
+    key = (name, repr(value))
+    if key not in _WRITTEN:
+        _WRITTEN[key] = dump(name, value)
+    return _WRITTEN[key]
 
 
 def put(name: str, pointer: Iterable[str | int], value: object) -> Edit:

@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -149,34 +150,41 @@ def carried(node: ast.AST, positions: Mapping[str, set[int]]) -> Iterator[ast.ex
             yield pair[1]
 
 
-def codes_in_sources() -> set[str]:
-    """Every code the package can emit, as far as its text shows."""
+@cache
+def scan() -> tuple[frozenset[str], frozenset[str]]:
+    """`codes_in` and `texts_in` of the package: made once, as parsing it is what costs."""
     trees = sources()
+    return codes_in(trees), texts_in(trees)
+
+
+def codes_in(trees: Mapping[Path, ast.Module]) -> frozenset[str]:
+    """Every code the package can emit, as far as its text shows."""
     constants = module_constants(trees)
     own = {path: carrying_positions(tree) for path, tree in trees.items()}
     everywhere: dict[str, set[int]] = {}
     for positions in own.values():
         for name, places in positions.items():
             everywhere.setdefault(name, set()).update(places)
-    return {
+    # A module's own function hides a namesake elsewhere.
+    seen = {path: {**everywhere, **positions} for path, positions in own.items()}
+    return frozenset(
         word
         for path, tree in trees.items()
         for node in ast.walk(tree)
-        # A module's own function hides a namesake elsewhere.
-        for value in carried(node, {**everywhere, **own[path]})
+        for value in carried(node, seen[path])
         for text in values_of(value, constants)
         if SNAKE.fullmatch(word := text.partition(":")[0])
-    }
+    )
 
 
-def texts_in_sources() -> set[str]:
+def texts_in(trees: Mapping[Path, ast.Module]) -> frozenset[str]:
     """Every text constant, with what stands before a colon."""
     found = set()
-    for tree in sources().values():
+    for tree in trees.values():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value, node.value.partition(":")[0]}
-    return found
+    return frozenset(found)
 
 
 def documented_codes() -> set[str]:
@@ -184,15 +192,17 @@ def documented_codes() -> set[str]:
 
 
 def test_every_code_of_the_sources_is_documented() -> None:
-    assert sorted(codes_in_sources() - documented_codes()) == []
+    codes, _ = scan()
+    assert sorted(codes - documented_codes()) == []
 
 
 def test_every_documented_code_is_in_the_sources() -> None:
-    assert sorted(documented_codes() - texts_in_sources()) == []
+    _, texts = scan()
+    assert sorted(documented_codes() - texts) == []
 
 
 def test_scan_of_the_sources_finds_codes_however_they_are_passed() -> None:
-    found = codes_in_sources()
+    found, _ = scan()
     keyword, positional, constant, returned, shaped = (
         "run_locked",
         "unknown_turn_policy",

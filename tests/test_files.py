@@ -20,9 +20,11 @@ from bfcl.errors import DriftError, StageError
 from bfcl.files import (
     AlreadyThereError,
     Lock,
+    abandoned_siblings,
     create_files,
     held_directory,
     make_directories,
+    remove_whole,
     replace_atomic,
     storage,
     sync_dir,
@@ -306,3 +308,91 @@ def test_temporary_directory_without_a_place_is_refused(temporary: Path) -> None
         f"storage_failed: {temporary}: cannot write: No such file or directory\n"
         "  fix: choose a directory that is there and can be written to"
     )
+
+
+def test_remove_whole_takes_files_directories_and_links_but_never_what_a_link_names(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    (kept / "below").mkdir(parents=True)
+    (tmp_path / "file").touch()
+    (tmp_path / "directory" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(kept)
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("file", "directory", "link", "dangling", "absent"):
+        remove_whole(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "below").is_dir()
+
+
+def test_sibling_of_a_process_that_is_no_more_is_abandoned_and_that_of_a_live_one_is_not(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    with holder(tmp_path / "lock") as alive:
+        for process in (gone.pid, alive.pid, os.getpid(), os.getppid(), 10**9):
+            (tmp_path / f".render.json.{process}-0123456789ab").touch()
+        others = ["render.json", f".render.json.{gone.pid}", f".{gone.pid}-0123456789ab", ".views.json", "lock"]
+        for name in others:
+            (tmp_path / name).touch()
+        abandoned = {path.name for path in abandoned_siblings(tmp_path)}
+    assert abandoned == {f".render.json.{process}-0123456789ab" for process in (gone.pid, os.getpid(), 10**9)}
+    assert abandoned_siblings(tmp_path / "absent") == []
+
+
+def test_temporary_sibling_of_a_killed_write_is_found_as_abandoned(tmp_path: Path) -> None:
+    path = tmp_path / "render.json"
+    code = (
+        "import os, signal, sys; from pathlib import Path; import bfcl.files as f\n"
+        "Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "f.write_atomic(Path(sys.argv[1]), b'x')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert abandoned_siblings(tmp_path) == list(tmp_path.iterdir())
+    assert len(abandoned_siblings(tmp_path)) == 1
+
+
+def test_lock_that_is_withdrawn_leaves_what_was_there_before(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    lock = Lock(tmp_path / "there" / "new" / "deep" / ".lock", "busy")
+    for _ in range(2):
+        lock.acquire()
+        lock.withdraw()
+        lock.withdraw()
+        assert below(tmp_path) == {"there": None}
+    lock.acquire()
+    (tmp_path / "there" / "new" / "kept").touch()
+    lock.withdraw()
+    assert below(tmp_path) == {"there": None, "there/new": None, "there/new/kept": b""}
+    old = Lock(tmp_path / "there" / ".lock", "busy")
+    old.acquire()
+    old.release()
+    old.acquire()
+    old.withdraw()
+    assert (tmp_path / "there" / ".lock").read_bytes() == b""
+
+
+def test_lock_of_another_that_stands_where_ours_was_deleted_is_not_withdrawn(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    ours, theirs = Lock(path, "busy"), Lock(path, "busy")
+    ours.acquire()
+    path.unlink()
+    theirs.acquire()
+    ours.withdraw()
+    with pytest.raises(DriftError, match="run_locked"):
+        Lock(path, "busy").acquire()
+    theirs.release()
+
+
+def test_lock_that_was_withdrawn_can_be_taken_anew_by_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    first, second = Lock(path, "busy"), Lock(path, "busy")
+    first.acquire()
+    first.withdraw()
+    second.acquire()
+    with pytest.raises(DriftError, match="run_locked"):
+        first.acquire()
+    first.withdraw()
+    assert path.is_file()
+    second.release()
+    first.acquire()
+    first.withdraw()
+    assert path.is_file()

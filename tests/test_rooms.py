@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -57,15 +59,48 @@ def room_of(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
-def own_imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+def own_imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bfcl":
             for alias in node.names:
-                yield node, f"{node.module}.{alias.name}"
+                yield f"{node.module}.{alias.name}"
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "bfcl":
-                    yield node, alias.name
+                    yield alias.name
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Every module that an import names, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+class Facts(NamedTuple):
+    """What the laws ask of a module."""
+
+    own: tuple[str, ...]
+    hidden: tuple[tuple[str, list[str]], ...]
+    """Functions that import from the package, with what."""
+    imported: frozenset[str]
+    ends_any: bool
+
+
+@cache
+def facts(path: Path) -> Facts:
+    """Parsed once for all laws."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    inside = ((function.name, list(own_imports(function))) for function in functions)
+    return Facts(
+        tuple(own_imports(tree)),
+        tuple((name, names) for name, names in inside if names),
+        frozenset(imported(tree)),
+        ends_any_exception(tree),
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -73,7 +108,7 @@ def test_module_imports_only_rooms_above_it(path: Path) -> None:
     room = room_of(path)
     if room in ("__init__", "__main__"):
         return
-    for _, name in own_imports(ast.parse(path.read_text(encoding="utf-8"))):
+    for name in facts(path).own:
         other = name.split(".")[1]
         assert ORDER.index(other) <= ORDER.index(room), f"{path} imports {name}, which stands below it"
         assert other == room or not (room in WINGS and other in WINGS), f"wing {room} imports wing {other}"
@@ -81,11 +116,8 @@ def test_module_imports_only_rooms_above_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_module_hides_no_own_import_in_a_function(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            hidden = [name for _, name in own_imports(function)]
-            assert hidden == [], f"{path}: {function.name} imports {hidden}"
+    for function, hidden in facts(path).hidden:
+        assert hidden == [], f"{path}: {function} imports {hidden}"
 
 
 def test_package_root_is_closed() -> None:
@@ -99,11 +131,7 @@ def test_every_room_is_in_the_plan() -> None:
 
 def test_only_digest_imports_hash_functions() -> None:
     importers = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Import) and any(alias.name in ("hashlib", "blake3") for alias in node.names))
-        or (isinstance(node, ast.ImportFrom) and node.module in ("hashlib", "blake3"))
+        path.relative_to(PACKAGE).as_posix() for path in MODULES if facts(path).imported & {"hashlib", "blake3"}
     }
     assert importers == {"digest.py"}
 
@@ -115,13 +143,9 @@ def test_no_word_of_a_bundled_pack_is_in_the_package(word: str) -> None:
 
 
 def test_pyarrow_is_imported_inside_functions_of_tables_only() -> None:
-    importers = set()
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if any(name.split(".")[0] == "pyarrow" for name in names):
-                importers.add(room_of(path))
+    importers = {
+        room_of(path) for path in MODULES if any(name.split(".")[0] == "pyarrow" for name in facts(path).imported)
+    }
     assert importers <= {"tables"}
 
 
@@ -164,9 +188,5 @@ def test_ending_any_exception_is_recognised(text: str, ends: bool) -> None:
 
 
 def test_only_named_modules_end_any_exception() -> None:
-    found = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in MODULES
-        if ends_any_exception(ast.parse(path.read_text(encoding="utf-8")))
-    }
+    found = {path.relative_to(PACKAGE).as_posix() for path in MODULES if facts(path).ends_any}
     assert found == BROAD

@@ -63,8 +63,8 @@ def build_report(json_: bool, format_: Format) -> None:
 
     Counts the shards of each stage: hit (taken from the store), computed, verified (checked and left as it is),
     refused. `result` is what became of the stage's own table. Below it stands what every template lost: how many of
-    its tasks, in which stage, why, and one of them for `bfcl trace`. Reads build/log/ of the project around the
-    current directory, and the results that it names.
+    its tasks, in which stage, why, and one of them for `bfcl trace`; then, apart, what was good and not selected. Reads
+    build/log/ of the project around the current directory, and the results that it names.
 
     \b
     Example:
@@ -87,7 +87,8 @@ def build_report(json_: bool, format_: Format) -> None:
         )
     else:
         sheet = _sheet(directory.name, work)
-        _losses(sheet, lost or ())
+        _losses(sheet, "dropped tasks", "bold red", [loss for loss in lost or () if not loss.is_choice])
+        _losses(sheet, "good tasks that were not selected", "yellow", [loss for loss in lost or () if loss.is_choice])
         sheet.print()
 
 
@@ -161,7 +162,8 @@ def _sheet(invocation: str, work: Sequence[StageWork]) -> Sheet:
     sheet.line()
     computed = sum(len(each.computed) for each in work)
     reused = sum(each.shards.get("hit", 0) for each in work)
-    sheet.line(f"{computed} shards computed, {reused} taken from the store")
+    shards = "1 shard" if computed == 1 else f"{computed:,} shards"
+    sheet.line(f"{shards} computed, {reused:,} taken from the store")
     return sheet
 
 
@@ -169,24 +171,28 @@ def _shards(sheet: Sheet, title: str, style: str, shards: Mapping[str, tuple[str
     if not any(shards.values()):
         return
     sheet.heading(title)
+    # An edit mostly reaches the same shards of one stage after the other: those are named once.
+    tasks: dict[tuple[str, ...], list[str]] = {}
     for task, labels in shards.items():
+        tasks.setdefault(labels, []).append(task)
+    for labels, own in tasks.items():
         if labels:
             rest = len(labels) - _NAMED_SHARDS
             more = f" and {rest} more" if rest > 0 else ""
-            sheet.line((f"  {task}: ", style), ", ".join(labels[:_NAMED_SHARDS]), more)
+            sheet.line((f"  {', '.join(own)}: ", style), ", ".join(labels[:_NAMED_SHARDS]), more)
 
 
-def _losses(sheet: Sheet, lost: Sequence[Loss]) -> None:
-    """A line a template, stage and reason; nothing where nothing was lost."""
+def _losses(sheet: Sheet, title: str, style: str, lost: Sequence[Loss]) -> None:
+    """A line a template, stage and reason; nothing where there is none."""
     if not lost:
         return
-    sheet.heading("dropped tasks")
+    sheet.heading(title)
     width = max(len(loss.template_id) for loss in lost)
     counts = [f"{loss.tasks:,} of {loss.of:,}" for loss in lost]
     column = max(map(len, counts))
     for loss, count in zip(lost, counts, strict=True):
         lead = f"  {loss.template_id:<{width}}  {count:>{column}}  "
-        sheet.line(lead, (f"{loss.stage}: {loss.reason}", "bold red"), f"  (bfcl trace {loss.example})")
+        sheet.line(lead, (f"{loss.stage}: {loss.reason}", style), f"  (bfcl trace {loss.example})")
 
 
 def _started(invocation: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from bfcl.canonical import Json
 from bfcl.cli.place import project_root
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json
-from bfcl.errors import ConfigError, Problem
+from bfcl.errors import ConfigError, Problem, raise_all
 from bfcl.graph.gc import Amount, Collection, collect, sweep
 from bfcl.graph.invocation import invocation
-from bfcl.graph.known_runs import configurations, known_runs
+from bfcl.graph.known_runs import KnownRuns, configurations, known_runs
 from bfcl.graph.layout import BuildTree, RunTree
 from bfcl.graph.store import Store
 from bfcl.graph.writer import build_lock
@@ -30,8 +31,7 @@ class _Done:
 
     dry_run: bool
     collection: Collection
-    unreadable: tuple[Path, ...]
-    """Configurations whose run directory nobody could ask for."""
+    known: KnownRuns
 
 
 @click.command
@@ -56,9 +56,10 @@ def gc(dry_run: bool, configs: tuple[Path, ...], runs: tuple[Path, ...], format_
     """Remove stored results that nothing names any more.
 
     A result stays while a pointer in build/refs names it, or the manifest or a checkpoint of a run below build/runs/,
-    of a run that a configuration in configs/ names, or of one given with --run. Publications and their files are never
-    touched. Without --config what every configuration ever built last needed stays, those edited since included; with
-    it the store does not grow for ever. Refused while another command builds.
+    of a run that configs/*.yaml or packs/*/validate.yaml name, or of one given with --run. Publications and their files
+    are never touched. Without --config what every configuration ever built last needed stays, those edited since
+    included; with it the store does not grow for ever. Refused while another command builds, and where such a
+    configuration cannot be read: what its run needs is unknown.
 
     \b
     Example:
@@ -66,10 +67,10 @@ def gc(dry_run: bool, configs: tuple[Path, ...], runs: tuple[Path, ...], format_
       bfcl gc --config configs/mine.yaml
     """
     project = project_root(Path.cwd())
-    keep = frozenset(_digests(project, configs)) if configs else None
     known = known_runs(project)
+    keep = _checked(project, known, configs, runs)
     # Before anything is removed: whoever reads it can still stop.
-    for path in known.unreadable:
+    for path in known.runless:
         click.echo(f"{shown(path)} names no run: what a publication of it may name was not looked for", err=True)
     tree = BuildTree(project)
     naming = [*known.runs, *map(RunTree, runs)]
@@ -85,24 +86,56 @@ def gc(dry_run: bool, configs: tuple[Path, ...], runs: tuple[Path, ...], format_
             lock.release()
     else:
         collection = collect(tree, naming, keep)
-    done = _Done(dry_run=dry_run, collection=collection, unreadable=known.unreadable)
+    done = _Done(dry_run=dry_run, collection=collection, known=known)
     if as_json(format_):
         print_json(_document(done))
     else:
         _sheet(done).print()
 
 
-def _digests(project: Path, configs: Sequence[Path]) -> Iterator[str]:
-    """The names of these configurations' pointers. Raises: ConfigError, since a guess could forget the wrong one."""
+def _checked(project: Path, known: KnownRuns, configs: Sequence[Path], runs: Sequence[Path]) -> frozenset[str] | None:
+    """The names of the pointers to keep, None for all.
+
+    Raises: ConfigError with everything that would leave unknown what has to stay: a guess could remove the wrong thing.
+    """
     problems: list[Problem] = []
-    for path in (path for given in configs for path in _files(given)):
+    digests: set[str] = set()
+    given = [path for each in configs for path in _files(each)]
+    for path in given:
         seen = invocation(project, Path.cwd(), {"config": str(path)})
         if seen.trouble is None:
-            yield seen.ck
+            digests.add(seen.ck)
         else:
             problems += seen.trouble.problems
-    if problems:
-        raise ConfigError(problems)
+    told = {os.path.realpath(path) for path in given}
+    problems += [_unreadable(path) for path in known.unreadable if os.path.realpath(path) not in told]
+    problems += [_no_run(path) for path in runs if not _is_run(RunTree(path))]
+    raise_all(ConfigError, problems)
+    return frozenset(digests) if configs else None
+
+
+def _unreadable(path: Path) -> Problem:
+    return Problem(
+        code="build_roots_unreadable",
+        subject=shown(path),
+        message="cannot be read as a configuration, so nobody knows where its run lies and which stored results that "
+        "names; nothing was removed",
+        fix=f"mend it, or move it out of `{shown(path.parent)}` and name its run, if it has one, with `--run`",
+    )
+
+
+def _no_run(path: Path) -> Problem:
+    return Problem(
+        code="run_not_found",
+        subject=shown(path),
+        message="`--run` names no run directory: neither run_manifest.json nor stage_cache/ is there; nothing was "
+        "removed",
+        fix="name the directory that holds run_manifest.json, or leave `--run` out",
+    )
+
+
+def _is_run(run: RunTree) -> bool:
+    return os.path.lexists(run.manifest) or os.path.lexists(run.stage_cache)
 
 
 def _files(given: Path) -> list[Path]:
@@ -125,10 +158,19 @@ def _document(done: _Done) -> Json:
             "stages": {stage: _amount(amount) for stage, amount in found.removed.items()},
             "leftovers_bytes": found.leftovers_bytes,
             "configurations": found.forgotten,
+            "configuration_names": {ck: _name(done, ck) for ck in found.forgotten},
         },
         "freed_bytes": found.freed_bytes,
-        "unread_configurations": [shown(path) for path in done.unreadable],
+        "unread_configurations": [shown(path) for path in done.known.runless],
     }
+
+
+def _name(done: _Done, ck: str) -> str | None:
+    """What people call a forgotten configuration: its file, or the experiment of one that was edited since."""
+    if ck in done.known.digests:
+        return shown(done.known.digests[ck])
+    experiment = done.collection.experiments.get(ck)
+    return None if experiment is None else f"earlier settings of experiment {experiment}"
 
 
 def _amount(amount: Amount) -> dict[str, Json]:
@@ -151,7 +193,9 @@ def _sheet(done: _Done) -> Sheet:
         sheet.line(f"  left by killed runs: {_readable(found.leftovers_bytes)}")
     if found.forgotten:
         verb = "would be forgotten" if done.dry_run else "forgotten"
-        sheet.line(f"  configurations {verb}: {', '.join(found.forgotten)}")
+        sheet.line(f"  configurations {verb}:")
+        for ck in found.forgotten:
+            sheet.line(f"    {ck}  {_name(done, ck) or 'unknown: it never finished a run'}")
     verb = "would remove" if done.dry_run else "removed"
     total = _total(found)
     sheet.line(

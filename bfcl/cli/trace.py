@@ -1,8 +1,12 @@
-"""`bfcl trace`: one task's path through all tables, its conversation, and the first stage that dropped it."""
+"""`bfcl trace`: one task's path through all tables, its conversation, and the first stage that dropped it.
+
+For a template: how each of its tasks ended.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,18 +15,20 @@ import click
 
 from bfcl.authoring.conversation_lines import call_text
 from bfcl.canonical import Json, canonical_text
+from bfcl.cli.fates import PUBLISHED, Fate, Fates, template_fates
 from bfcl.cli.journey import Journey, find_task, read_journey, table_path
 from bfcl.cli.passage import FINAL, Passage, first_drop, passages
-from bfcl.cli.place import named_run, project_root, run_of_config, searched_runs
+from bfcl.cli.place import meant_run, named_run, project_root, run_of_config, searched_runs
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
+from bfcl.graph.losses import NOT_SELECTED
 from bfcl.pack.layout import shown
 from bfcl.records.trace import Call
 from bfcl.stages.artifacts import PUBLISHED_FILE
 from bfcl.tables.codec import Row
 from bfcl.tables.columns import COLUMNS
 
-_STYLES = {"passed": "green", "dropped": "bold red", "absent": "yellow"}
+_STYLES = {"passed": "green", "published": "green", "dropped": "bold red", "absent": "yellow", "open": "yellow"}
 _LABEL = 11
 _STAGE = 19
 _SPEAKER = 13
@@ -31,30 +37,45 @@ _SPEAKER = 13
 @click.command
 @click.argument("task_id")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of the run.")
-@click.option("--run", "directory", type=click.Path(path_type=Path), help="Directory of the run, instead of --config.")
+@click.option(
+    "--run",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="Directory of the run, its name or its run id, instead of --config.",
+)
 @json_option
 @format_option()
 def trace(task_id: str, config: Path | None, directory: Path | None, json_: bool, format_: Format) -> None:
     """Follow one task through every stage, to where it was dropped and why.
 
-    TASK_ID is a whole task id, or a beginning or an end that only one task has. Without --config and --run every run
-    of the project is searched: that of configs/tiny.yaml, those below build/runs/ by name, those that configs/*.yaml
-    name. The first that knows the task is shown, the others are listed.
+    TASK_ID is a whole task id, or a beginning or an end that only one task has. The id of a template, with or without
+    `<pack_id>__` before it, lists all tasks of that template: published, dropped where and why, or how far it came.
+    Without --config and --run every run of the project is searched: that of configs/tiny.yaml, those below build/runs/
+    by name, those that configs/*.yaml name, those that packs/*/validate.yaml name. The first that knows the task is
+    shown, the others are listed.
 
     \b
     Example:
       bfcl trace 3f2a91c07be4d518
+      bfcl trace renew_card
       bfcl trace my_pack__renew_card --config configs/mine.yaml --json
     """
     if config is not None and directory is not None:
         raise click.UsageError("give --config or --run, not both")
     project = project_root(Path.cwd())
     if directory is not None:
-        runs = [named_run(directory)]
+        runs = [named_run(meant_run(directory, project))]
     elif config is not None:
         runs = [named_run(run_of_config(config, project).root)]
     else:
         runs = searched_runs(project)
+    template = template_fates(runs, task_id)
+    if template is not None:
+        if json_ or as_json(format_):
+            print_json(_fates_json(template))
+        else:
+            _fates_sheet(template).print()
+        return
     journey = read_journey(find_task(runs, task_id))
     if json_ or as_json(format_):
         print_json(journey_json(journey))
@@ -89,6 +110,17 @@ def journey_json(journey: Journey) -> dict[str, Json]:
         "reason": None if drop is None else drop.reason,
         "detail": None if drop is None else drop.detail,
         "stages": stages,
+    }
+
+
+def _fates_json(fates: Fates) -> dict[str, Json]:
+    return {
+        "schema_version": "1.0",
+        "run": shown(fates.run.root),
+        "also_in": [shown(run.root) for run in fates.also_in],
+        "template_id": fates.template_id,
+        "outcomes": dict(Counter(fate.outcome for fate in fates.tasks)),
+        "tasks": [fate.to_json() for fate in fates.tasks],
     }
 
 
@@ -133,6 +165,29 @@ def _sheet(journey: Journey) -> Sheet:
     return sheet
 
 
+def _fates_sheet(fates: Fates) -> Sheet:
+    sheet = Sheet()
+    sheet.hanging(f"{'template':<{_LABEL}}", fates.template_id)
+    _place(sheet, fates)
+    sheet.heading("tasks")
+    width = max(len(fate.task_id) for fate in fates.tasks)
+    for fate in fates.tasks:
+        sheet.line(f"  {fate.task_id:<{width}}  ", (_ending(fate), _STYLES[fate.outcome]))
+    told = Counter(_ending(fate) for fate in fates.tasks).most_common()
+    tasks = "1 task" if len(fates.tasks) == 1 else f"{len(fates.tasks):,} tasks"
+    sheet.line()
+    sheet.line((f"{tasks}: {', '.join(f'{count:,} {ending}' for ending, count in told)}", "bold"))
+    return sheet
+
+
+def _ending(fate: Fate) -> str:
+    if fate.outcome == "open":
+        return f"not dropped so far, last in {fate.stage}"
+    if fate.reason is None:
+        return PUBLISHED
+    return f"{'not selected' if fate.reason == NOT_SELECTED else 'dropped'} by {fate.stage}: {fate.reason}"
+
+
 def _facts(sheet: Sheet, journey: Journey) -> None:
     task = journey.task
     sheet.hanging(f"{'task':<{_LABEL}}", task.task_id)
@@ -140,9 +195,7 @@ def _facts(sheet: Sheet, journey: Journey) -> None:
     sheet.hanging(f"{'template':<{_LABEL}}", f"{task.template_id} ({kind})")
     if task.intent is not None:
         sheet.hanging(f"{'intent':<{_LABEL}}", task.intent)
-    sheet.hanging(f"{'run':<{_LABEL}}", shown(journey.run.root))
-    if journey.also_in:
-        sheet.hanging(f"{'also in':<{_LABEL}}", "\n".join(f"{shown(run.root)} (--run)" for run in journey.also_in))
+    _place(sheet, journey)
     slots = [
         f"{name} = {canonical_text(value)}{_first(task.slots_initial, name, value)}"
         for name, value in task.slots.items()
@@ -152,6 +205,13 @@ def _facts(sheet: Sheet, journey: Journey) -> None:
     if task.fixture_refs:
         refs = (json.loads(ref) for ref in task.fixture_refs)
         sheet.hanging(f"{'fixtures':<{_LABEL}}", ", ".join(f"{collection} {key}" for collection, key in refs))
+
+
+def _place(sheet: Sheet, found: Journey | Fates) -> None:
+    """The run that was read, and the others."""
+    sheet.hanging(f"{'run':<{_LABEL}}", shown(found.run.root))
+    if found.also_in:
+        sheet.hanging(f"{'also in':<{_LABEL}}", "\n".join(f"{shown(run.root)} (--run)" for run in found.also_in))
 
 
 def _first(initial: Mapping[str, Json], name: str, value: Json) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from bfcl.canonical import Json
+from bfcl.cli.place import meant_run, project_root
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json
 from bfcl.pack.layout import shown
@@ -22,12 +23,14 @@ def verify(run_dir: Path, format_: Format) -> None:
     """Hash a published run again and compare it with its manifest.
 
     Every published file and stage artifact is hashed, both tables are read back, and every published row is compared
-    with its raw row. Status 1 and one line a fault where anything differs.
+    with its raw row. Status 1 and one line a fault where anything differs. RUN_DIR may also be the name of a run of the
+    project, or its run id.
 
     \b
     Example:
       bfcl verify build/runs/tiny
     """
+    run_dir = meant_run(run_dir, project_root(Path.cwd()))
     release = verify_release(run_dir)
     if as_json(format_):
         print_json(_document(release, shown(run_dir)))

@@ -12,9 +12,6 @@ from bfcl.config.shape import OPEN_BLOCKS, schema
 from bfcl.config.view import ROLES, UNSUPPORTED, View, seen
 from bfcl.errors import Problem
 
-GENERATING = ("generate", "all")
-"""The commands that refuse unsupported features."""
-
 _FOREIGN = ("input_dir", "generation_model_config", "judge_model_config")
 _OTHER_COMMANDS = {
     "eval_config_path": "doit eval",

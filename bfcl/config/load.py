@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from bfcl.config.features import GENERATING, feature_problems
+from bfcl.config.features import feature_problems
 from bfcl.config.loaded import LoadedConfig
 from bfcl.config.paths import shown_path
 from bfcl.config.reading import parse_config, read_bytes
@@ -15,7 +15,7 @@ from bfcl.config.shape import shape_problems
 from bfcl.config.typed import typed
 from bfcl.config.view import View
 from bfcl.errors import ConfigError, Problem, raise_all
-from bfcl.records.ids import RunStage
+from bfcl.records.ids import GENERATING, RunStage
 
 __all__ = ["LoadedConfig", "load_config", "load_config_from_here"]
 

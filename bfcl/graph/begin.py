@@ -6,6 +6,7 @@ import gc
 from collections.abc import Mapping
 from pathlib import Path
 
+from bfcl.config.paths import is_within
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import ConfigError, DriftError, Problem, ReleaseError, raise_all
 from bfcl.graph.checkpoint_files import check_files
@@ -16,33 +17,34 @@ from bfcl.graph.layout import REPORT_ARTIFACT, RunTree
 from bfcl.graph.opening import Opening
 from bfcl.graph.recordings import still_recorded
 from bfcl.graph.store import tampered
-from bfcl.graph.variables import check_variables, only_validates
+from bfcl.graph.variables import Variables, check_variables, local_directory, only_validates
 from bfcl.oracle.stopping import stop_in_order
+from bfcl.records.ids import GENERATING
 from bfcl.release.file_digests import verify_files
 from bfcl.release.read import Release, open_release
 from bfcl.stages.artifacts import STAGE_ARTIFACTS
-
-_GENERATING = frozenset({"generate", "all"})
 
 
 def begin(opening: Opening) -> None:
     """The `config` task: leaves `opening.noop` set, or a session with its locks taken; neither for `doit validate`.
 
     Raises: ConfigError with every problem of command line and configuration, before anything is touched, and
-    `output_inside_pack`; DriftError `run_locked`, `build_cache_tampered`. Rule: generation.md §2.1, §9.5.
+    `output_inside_pack`, `cache_misplaced`; DriftError `run_locked`, `build_cache_tampered`.
+    Rule: generation.md §2.1, §9.5.
     """
     opening.variables = check_variables(opening.invocation.given, opening.tasks)
     if opening.invocation.trouble is not None and opening.invocation.named_pack is None:
         raise opening.invocation.trouble
     refuse_illegible_place(opening.invocation)
     refuse_to_build_inside_pack(opening.invocation)
+    refuse_misplaced_cache(opening.invocation, opening.variables)
     stop_in_order()
     if only_validates(opening.tasks):
         return
     if opening.variables.skip_until is not None:
         late("check_target")(opening.invocation.stages, opening.variables.skip_until)
     key = opening.publication_key
-    if opening.command in _GENERATING and not opening.wants_fresh and _is_published(opening, key):
+    if opening.command in GENERATING and not opening.wants_fresh and _is_published(opening, key):
         opening.noop = True
         for stage in opening.invocation.stages:
             pointer = opening.pointer(stage.name)
@@ -87,6 +89,24 @@ def refuse_to_build_inside_pack(invocation: Invocation) -> None:
                 message=f"`{invocation.tree.root}`, where results of this project go, would lie inside the pack "
                 f"`{pack}` and change it",
                 fix="keep `dodo.py` outside the pack, which may lie below it, say in `packs/<pack_id>`",
+            )
+        )
+
+
+def refuse_misplaced_cache(invocation: Invocation, variables: Variables) -> None:
+    """Raises: ConfigError `cache_misplaced` where the shared cache would lie in what a run reads or writes itself.
+
+    In a pack it would change what is built, elsewhere it would go with what is removed as the run's own.
+    """
+    place = local_directory(variables.cache) if variables.cache is not None else None
+    around = [name for name, path in invocation.own_directories.items() if place is not None and is_within(place, path)]
+    if around:
+        raise ConfigError(
+            Problem(
+                code="cache_misplaced",
+                subject="cache",
+                message=f"`{place}` lies inside {around[0]}, `{invocation.own_directories[around[0]]}`",
+                fix="name a directory of its own, outside of pack, run directory and `build/`",
             )
         )
 

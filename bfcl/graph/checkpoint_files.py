@@ -16,7 +16,7 @@ from typing import Final
 
 from bfcl.digest import blake3_file
 from bfcl.errors import DriftError, Problem, raise_all
-from bfcl.files import storage, sync_dir, write_synced
+from bfcl.files import remove_whole, storage, sync_dir, write_synced
 from bfcl.graph.layout import RunTree
 from bfcl.stages import STAGES
 
@@ -47,7 +47,7 @@ def place(run: RunTree, stage: str, files: Mapping[str, bytes]) -> None:
             write_synced(aside / name, data, shown=target / name)
         with storage(target):
             sync_dir(aside)
-            _remove(run, target)
+            _take_away(run, target)
             aside.rename(target)
             sync_dir(target.parent)
     finally:
@@ -60,7 +60,7 @@ def clear(run: RunTree) -> None:
     Raises: StageError `storage_failed`.
     """
     with storage(directory(run)):
-        _remove(run, directory(run))
+        _take_away(run, directory(run))
         _sweep(run)
 
 
@@ -77,7 +77,7 @@ def keep_only(run: RunTree, kept: Collection[str]) -> None:
     with storage(directory(run)):
         others = [path.name for path in directory(run).iterdir() if path.name not in kept]
         for name in sorted(others, key=lambda name: (place_of.get(name, math.inf), name), reverse=True):
-            _remove(run, directory(run) / name)
+            _take_away(run, directory(run) / name)
         _sweep(run)
 
 
@@ -124,26 +124,19 @@ def _odd(run: RunTree, subject: str, message: str) -> Problem:
     )
 
 
-def _remove(run: RunTree, path: Path) -> None:
+def _take_away(run: RunTree, path: Path) -> None:
     """Take away whatever stands at `path`, a link itself and never what it names; absent is fine."""
     if os.path.lexists(path):
         aside = _aside(run)
         path.rename(aside)
         sync_dir(path.parent)
-        _bury(aside)
+        remove_whole(aside)
 
 
 def _sweep(run: RunTree) -> None:
     if run.stage_cache.is_dir():
         for path in run.stage_cache.glob(f"{_ASIDE}*"):
-            _bury(path)
-
-
-def _bury(path: Path) -> None:
-    if path.is_symlink() or not path.is_dir():
-        path.unlink()
-    else:
-        shutil.rmtree(path)
+            remove_whole(path)
 
 
 def _aside(run: RunTree) -> Path:

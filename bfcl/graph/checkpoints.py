@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bfcl.config.identity import generation_config_hash
-from bfcl.digest import blake3_of
+from bfcl.digest import Digest, blake3_of
 from bfcl.graph.checkpoint_files import place
 from bfcl.graph.checkpoint_form import Artifacts, Checkpoint, Origin, Result, documents, plain_facts
 from bfcl.graph.host import dependency_lock_hash, source_hash
@@ -49,6 +49,14 @@ class Chain:
     def holds(self, stage: Stage) -> bool:
         """Whether the stage's result is that of a chain taken over, so that nothing is to be run."""
         return any(link.stage == stage.name for link in self._links)
+
+    def content_hash(self, name: str) -> Digest | None:
+        """SHA-256 of an artifact as the last checkpoint names it, None for what no stage left.
+
+        It was taken in this process of bytes that the store had just verified, in a resumed run too.
+        """
+        facts = self._links[-1].outputs.get(name) if self._links else None
+        return facts.content_hash if facts is not None else None
 
     def take_over(self, links: Iterable[Checkpoint], files: dict[str, str]) -> None:
         """Go on from the verified checkpoints of an earlier run. `files` are theirs, as in `Chain.files`."""

@@ -23,7 +23,7 @@ from bfcl.errors import BfclError, ConfigError, Problem, StageError, install
 from bfcl.graph.executor import Compute, Done, Job, grouped
 from bfcl.graph.remote_shards import LIBRARIES, Answer, Program, compute_group, program, take_order
 from bfcl.graph.say import warn
-from bfcl.graph.variables import shown_url
+from bfcl.graph.variables import SCHEMES, shown_url
 
 Client: TypeAlias = Any
 Future: TypeAlias = Any
@@ -42,7 +42,6 @@ _TURN_S: Final = 1.0
 _NAMED: Final = 3
 
 _NOISY: Final = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-_SCHEMES: Final = ("", "tcp", "tls", "ucx", "ws", "wss")
 _LAST_PORT: Final = 65535
 _FACTS: Final = {
     "package": "package digest {}",
@@ -88,6 +87,7 @@ def connected(address: str) -> Iterator[Client]:
     with _quiet():
         try:
             _knock(address)
+            _require_certificates(dask, address)
             with warnings.catch_warnings():
                 # Versions of libraries that differ are not told twice: what counts is compared below.
                 warnings.simplefilter("ignore")
@@ -150,13 +150,20 @@ def _knock(address: str) -> None:
     Raises OSError, ValueError.
     """
     scheme, _, place = address.rpartition("://")
-    if scheme not in _SCHEMES:
-        raise ValueError(f"`{scheme}://` is no protocol of dask")
-    if scheme in ("", "tcp", "tls"):
-        host, colon, port = place.rpartition(":")
-        if not colon or not port.isdecimal() or int(port) > _LAST_PORT:
-            raise ValueError("names no port")
-        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    if scheme not in SCHEMES:
+        raise ValueError(f"`{scheme}://` is no protocol that is spoken here")
+    host, colon, port = place.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > _LAST_PORT:
+        raise ValueError("names no port")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+
+
+def _require_certificates(dask: Any, address: str) -> None:
+    """Raises: ValueError where the address asks for TLS and dask's settings hold nothing for it; OSError where what
+    they name cannot be read."""
+    encrypted = address.startswith(("tls://", "wss://"))
+    if encrypted and dask.Security().get_connection_args("client").get("ssl_context") is None:
+        raise ValueError("asks for certificates, and dask's own settings (`distributed.comm.tls`) name none")
 
 
 def _checked(client: Client, address: str) -> list[int]:
@@ -308,7 +315,7 @@ class _Stage:
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
-            warn(f"{_named(self._address)} has no worker; waiting {self._patience_s:.0f} s for one to join")
+            warn(f"{named_cluster(self._address)} has no worker; waiting {self._patience_s:.0f} s for one to join")
         elif now - self._alone_since >= self._patience_s:
             raise _unreachable(self._address, f"no worker for {self._patience_s:.0f} s", "start workers for it")
 
@@ -319,7 +326,7 @@ class _Stage:
         labels = sorted({job.chunk.label for job in group})
         return Problem(
             code="executor_lost",
-            subject=_named(self._address),
+            subject=named_cluster(self._address),
             message=f"worker after worker was lost while it computed {_listed(labels)}; finished shards are kept",
             fix="look for the reason in the logs of the workers, their memory limit first; then run again, or without "
             "`executor=`",
@@ -347,14 +354,15 @@ def _unreachable(address: str, reason: str, fix: str = "start a scheduler there 
     return StageError(
         Problem(
             code="executor_unreachable",
-            subject=_named(address),
+            subject=named_cluster(address),
             message=reason.replace(address, _shown(address)),
             fix=f"{fix}, or leave `executor=` out to compute on this machine",
         )
     )
 
 
-def _named(address: str) -> str:
+def named_cluster(address: str) -> str:
+    """A cluster as people are told of it, without what may be a password."""
     return f"dask:{_shown(address)}"
 
 

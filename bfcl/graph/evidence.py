@@ -73,6 +73,13 @@ class Evidence:
         """How many shards of a task ended so."""
         return sum(event.action == action and event.shard is not None for event in self._events.get(task, ()))
 
+    def shards(self, task: str, action: Action) -> frozenset[str]:
+        """The addresses of a task's shards that ended so."""
+        events = self._events.get(task, ())
+        return frozenset(
+            event.fp for event in events if event.action == action and event.shard is not None and event.fp is not None
+        )
+
     def tasks(self) -> list[str]:
         """Tasks with events."""
         return list(self._events)

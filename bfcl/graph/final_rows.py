@@ -19,17 +19,11 @@ from bfcl.graph.store import Entry
 from bfcl.graph.unsharded import Given, bring_up
 from bfcl.records.ids import Tier
 from bfcl.stages import Stage
-from bfcl.stages.final_output import (
-    Gates,
-    PublicationPlan,
-    RowContext,
-    Tally,
-    publication_plan,
-    row_context,
-    tally,
-)
+from bfcl.stages.final_output import RowContext, row_context
 from bfcl.stages.held_out_bindings import BINDINGS_FILE
 from bfcl.stages.held_out_scan import SCAN_FILE, Scan, held_out_scan, leak_problems, scan_for, stage_four
+from bfcl.stages.publication_plan import Gates, PublicationPlan, publication_plan
+from bfcl.stages.tally import Tally, tally
 from bfcl.tables.benchmark import BenchmarkInfo
 from bfcl.tables.decisions import Decision
 

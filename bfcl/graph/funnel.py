@@ -7,8 +7,10 @@ from typing import Any
 
 from bfcl.canonical import Json
 from bfcl.graph.balancing import read_balancing
+from bfcl.graph.dask_executor import named_cluster
 from bfcl.graph.final_rows import Summary, read_summary
-from bfcl.graph.losses import stored_losses, worst_templates
+from bfcl.graph.levels import released_level
+from bfcl.graph.losses import NOT_SELECTED, stored_losses, worst_templates
 from bfcl.graph.quality import read_rejections
 from bfcl.graph.session import Session
 from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
@@ -25,6 +27,7 @@ def funnel_lines(session: Session) -> list[str]:
         *_worst(session, summary),
         *_missed(balancing),
         f"isolation: {_isolation(session)}",
+        *_executor(session),
         f"shards: {computed} computed, {hits} taken from the store",
         *_shared(session),
         str(session.run.benchmark),
@@ -35,7 +38,7 @@ def _isolation(session: Session) -> str:
     """The level the workers reached, as the manifest records it. Rule: spec README, ruling 7."""
     return ", ".join(
         f"{name.replace('_', ' ')} {'off' if value in (None, False) else 'on' if value is True else value}"
-        for name, value in sorted(session.isolation.items())
+        for name, value in sorted(released_level(session).items())
     )
 
 
@@ -55,6 +58,12 @@ def _missed(balancing: Mapping[str, Json] | None) -> Iterator[str]:
     for problem in targets_unmet([UnmetTarget(**target) for target in missed], balancing).problems:
         yield f"warning: {problem}"
     yield "no row of this release is gold eligible: stage_eleven_unmet_targets"
+
+
+def _executor(session: Session) -> list[str]:
+    """Where shards are computed that are not computed here."""
+    address = session.variables.dask_address
+    return [] if address is None else [f"executor: {named_cluster(address)}"]
 
 
 def _shared(session: Session) -> list[str]:
@@ -100,4 +109,4 @@ def _largest(reasons: Json) -> str:
     if not counts:
         return ""
     reason, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-    return f"   dropped most: {reason} {count:,}"
+    return f"   {'not selected' if reason == NOT_SELECTED else 'dropped most'}: {reason} {count:,}"

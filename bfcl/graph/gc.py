@@ -24,7 +24,6 @@ from bfcl.graph.store import Store
 
 _FP: Final = re.compile("[0-9a-f]{64}")
 _NAMES: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_LEFTOVERS: Final = ".tmp-*"
 UNKNOWN: Final = "unknown"
 """The stage of a result whose record does not say one."""
 
@@ -49,6 +48,8 @@ class Collection:
     """Stage to what goes of it, by stage name."""
     forgotten: tuple[str, ...]
     """Digests of configurations whose pointers go, sorted."""
+    experiments: Mapping[str, str] = field(default_factory=dict)
+    """Digest of those among them that published to the experiment (`expt_name`) they published."""
     leftovers_bytes: int
     """Of what killed processes left half written."""
     doomed: tuple[str, ...] = field(repr=False)
@@ -84,7 +85,8 @@ def collect(tree: BuildTree, runs: Iterable[RunTree], keep: frozenset[str] | Non
         kept=kept,
         removed=dict(sorted(removed.items())),
         forgotten=tuple(path.name for path in forgotten),
-        leftovers_bytes=sum(map(_size, tree.root.glob(_LEFTOVERS))) if tree.root.is_dir() else 0,
+        experiments={path.name: name for path in forgotten if (name := _experiment(tree, path.name)) is not None},
+        leftovers_bytes=sum(map(_size, tree.leftovers())) if tree.root.is_dir() else 0,
         doomed=tuple(doomed),
     )
 
@@ -190,6 +192,16 @@ def _stage(path: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return UNKNOWN
     return stage if isinstance(stage, str) else UNKNOWN
+
+
+def _experiment(tree: BuildTree, ck: str) -> str | None:
+    """The experiment that a configuration's last finished run made, as its record says; nothing depends on it."""
+    try:
+        pointer = json.loads(tree.pointer(ck, "final_output").read_bytes())
+        name = json.loads((tree.entry(pointer["fp"]) / "record.json").read_bytes())["key"]["params"]["expt_name"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 def _size(path: Path) -> int:

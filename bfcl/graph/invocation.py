@@ -82,6 +82,13 @@ class Invocation:
         build = Path(os.path.realpath(self.tree.root))
         return root if root is not None and is_within(build, root) else None
 
+    @property
+    def own_directories(self) -> dict[str, Path]:
+        """What this invocation reads or writes as a whole, by what people call it; symlinks resolved."""
+        pack, run = self._pack_root(), self.run
+        found = {"the pack": pack, "the run directory": None if run is None else run.root, "`build/`": self.tree.root}
+        return {name: Path(os.path.realpath(path)) for name, path in found.items() if path is not None}
+
     def pack_files(self) -> dict[str, Path]:
         """Regular files the pack is made of: relative name below its root, `declared/<path>` for those outside."""
         root = self._pack_root()

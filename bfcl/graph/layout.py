@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from bfcl.files import abandoned_siblings
 from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, REPORT_FILE, STAGE_ARTIFACTS
 
 REPORT_ARTIFACT = "oracle_validation_report"
+
+_UNFINISHED: Final = ".tmp-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,20 @@ class BuildTree:
         """One immutable result."""
         return self.root / fp
 
+    def unfinished(self) -> Path:
+        """A name that nobody has: of what is about to become a result, and of what is about to be deleted."""
+        return self.root / f"{_UNFINISHED}{secrets.token_hex(8)}"
+
+    def leftovers(self) -> Iterator[Path]:
+        """What stands under such names, and what was about to become a pointer or the report of a validation.
+
+        All of it is of killed processes where nobody else holds the build lock; validations, which take none, are
+        looked at one by one.
+        """
+        yield from self.root.glob(f"{_UNFINISHED}*")
+        for directory in (*self.root.glob("refs/*"), *self.validations.glob("*")):
+            yield from abandoned_siblings(directory)
+
     def pointer(self, ck: str, stage: str) -> Path:
         """The doit target of a stage under one configuration."""
         return self.root / "refs" / ck / f"{stage}.json"
@@ -70,6 +90,11 @@ class RunTree:
     @property
     def stage_cache(self) -> Path:
         return self.root / "stage_cache"
+
+    def leftovers(self) -> Iterator[Path]:
+        """What was about to become a file of the run when its process was killed; ask under the lock of the run."""
+        for directory in (self.root, self.stage_cache):
+            yield from abandoned_siblings(directory)
 
     @property
     def embedding_cache(self) -> Path:

@@ -17,6 +17,9 @@ from bfcl.records.ids import TaskId, TemplateId
 from bfcl.stages import stage_named
 from bfcl.tables.drops import VERDICTS, Dropped, read_dropped, read_templates
 
+NOT_SELECTED: Final = "balance_quota"
+"""The reason of a task that nothing is wrong with: balancing had enough of its kind."""
+
 _EXPANDED: Final = "expand"
 _TABLES: Final = {name: stage_named(name).writes[0] for name in (_EXPANDED, *(verdicts.stage for verdicts in VERDICTS))}
 """Stage to the table that says what it dropped."""
@@ -34,6 +37,11 @@ class Loss:
     """Tasks the template had to begin with."""
     example: TaskId
     """The first of them in task order, for `bfcl trace`."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether these tasks were merely not selected: more were made than are published."""
+        return self.reason == NOT_SELECTED
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -96,20 +104,31 @@ def stored_losses(store: Store, results: Mapping[str, str]) -> tuple[Loss, ...] 
 
 
 def worst_templates(found: Sequence[Loss], limit: int = 3) -> list[str]:
-    """A line for each of the templates that lost most, and one for the rest; empty where nothing was lost."""
+    """A line for each of the templates that lost most, and one for the rest; empty where nothing was lost.
+
+    What was merely not selected is no loss, and counts in a line of its own.
+    """
     by_template: dict[TemplateId, list[Loss]] = {}
     for loss in found:
-        by_template.setdefault(loss.template_id, []).append(loss)
-    lines = [_line(own) for own in list(by_template.values())[:limit]]
-    rest = list(by_template.values())[limit:]
+        if not loss.is_choice:
+            by_template.setdefault(loss.template_id, []).append(loss)
+    ranked = sorted(by_template.values(), key=lambda own: -sum(loss.tasks for loss in own))
+    lines = [_line(own) for own in ranked[:limit]]
+    rest = ranked[limit:]
     if rest:
         tasks = sum(loss.tasks for own in rest for loss in own)
         templates = "1 more template" if len(rest) == 1 else f"{len(rest)} more templates"
         lines.append(f"  and {templates} with {tasks:,}: `bfcl build-report` lists them")
+    spare = [loss for loss in found if loss.is_choice]
+    if spare:
+        tasks = sum(loss.tasks for loss in spare)
+        good = "1 good task" if tasks == 1 else f"{tasks:,} good tasks"
+        of = "1 template" if len(spare) == 1 else f"{len(spare)} templates"
+        lines.append(f"  not selected, as there were enough: {good} of {of}")
     return lines
 
 
 def _line(own: Sequence[Loss]) -> str:
     lost = sum(loss.tasks for loss in own)
     why = ", ".join(f"{loss.tasks:,} {loss.reason} in {loss.stage}" for loss in own)
-    return f"  {own[0].template_id}: {lost:,} of {own[0].of:,} not published: {why}"
+    return f"  {own[0].template_id}: {lost:,} of {own[0].of:,} dropped: {why}"

@@ -7,26 +7,26 @@ import platform
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Final
+from pathlib import Path
 
 from bfcl.canonical import Json
 from bfcl.config.identity import generation_config_hash, portable_path, resolved_config_hash
-from bfcl.digest import Digest, blake3_file, blake3_of, sha256_file, sha256_of
+from bfcl.digest import Digest, blake3_file, blake3_of, sha256_of
 from bfcl.errors import DriftError, Problem, raise_all
 from bfcl.exports.report import ExportOutcome, exports_block
 from bfcl.graph.balancing import read_balancing
-from bfcl.graph.final_rows import Summary, gates_of, read_scan
+from bfcl.graph.final_rows import Summary, read_scan
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
 from bfcl.graph.layout import REPORT_ARTIFACT
+from bfcl.graph.levels import released_level
 from bfcl.graph.publish import StagedTables
 from bfcl.graph.quality import read_rejections
 from bfcl.graph.runner import FACTS
 from bfcl.graph.session import Session
 from bfcl.stages.artifacts import STAGE_ARTIFACTS, stage_artifacts
+from bfcl.stages.manifest_blocks import BUILD_CONTRACT
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_id, run_manifest
 from bfcl.stages.wording import prompt_bundle_hash
-
-BUILD_CONTRACT: Final = "bfcl-build/1"
 
 
 def manifest_of(
@@ -42,7 +42,6 @@ def manifest_of(
     scanned = session.pack.held_out is not None
     now = datetime.now(UTC)
     reference = session.config.reference_benchmark
-    gates = gates_of(session)
     return run_manifest(
         ManifestInputs(
             run_id=run_id(session.config.expt_name, now, session.wording.system_prompt_id, secrets.token_hex(16)),
@@ -61,8 +60,6 @@ def manifest_of(
             published=tables.published,
             artifacts=_artifacts(session),
             holding=session.holding,
-            surface_gate=gates.surface_gate,
-            ordering=gates.ordering,
             surface_quality=_rejections(session),
             balancing=read_balancing(session),
             exports=exports_block(exported, tables.published),
@@ -82,6 +79,8 @@ def _rejections(session: Session) -> dict[str, Json] | None:
 def _artifacts(session: Session) -> dict[str, Digest]:
     """SHA-256 of every stage artifact, each first held against the result it shows.
 
+    That result was hashed for its checkpoint, and equal bytes need no second SHA-256.
+
     Raises: DriftError `build_cache_tampered` naming every file that is missing or not what its stage put there.
     """
     wanted = {f"stage_cache/{name}": digest for name, digest in session.shown_results().items()}
@@ -94,7 +93,15 @@ def _artifacts(session: Session) -> dict[str, Digest]:
         if not path.is_file() or blake3_file(path) != wanted[expected[name]]
     ]
     raise_all(DriftError, [_edited(session, relative) for relative in odd])
-    return {name: sha256_file(path) for name, path in files.items()}
+    return {name: _content_hash(session, path) for name, path in files.items()}
+
+
+def _content_hash(session: Session, path: Path) -> Digest:
+    if path == session.run.report:
+        return sha256_of(session.report)
+    known = session.chain.content_hash(path.name)
+    assert known is not None
+    return known
 
 
 def _edited(session: Session, relative: str) -> Problem:
@@ -113,7 +120,7 @@ def _runtime(session: Session) -> Runtime:
         platform=platform.platform(),
         machine=platform.machine(),
         pyarrow=pyarrow_version(),
-        isolation=session.isolation,
+        isolation=released_level(session),
         pipeline_git_sha=sha,
         pipeline_git_dirty=dirty,
         pipeline_source_hash=source_hash(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from bfcl.modelio.cache import RoleCache
 from bfcl.modelio.embeddings import RecordedEmbeddings
@@ -12,23 +13,32 @@ from bfcl.modelio.transport import Transport
 from bfcl.stages.balancing.embedding import EndpointFinder
 
 
-def endpoint_finder(
-    model: str, recorded: Path, transport: Transport, environment: Mapping[str, str], batch_size: int
-) -> EndpointFinder:
+class Asking(NamedTuple):
+    """How a model is asked, if it is."""
+
+    transport: Transport
+    environment: Mapping[str, str]
+    batch_size: int
+    sure: bool
+    """Whether there will be two rows to compare, as far as a configuration says. With fewer nobody is asked."""
+
+
+def endpoint_finder(model: str, recorded: Path, asking: Asking) -> EndpointFinder:
     """The finder `endpoint:<model>`, its answers recorded in a file that may be absent.
 
+    A registry or a credential that is missing is told now where it is sure to be needed, else when it is.
     Raises: StageError `dedup_backend_unavailable`; ModelError as `RoleCache` and `open_client` do; ConfigError as
     `open_client` does.
     """
     cache = RoleCache(recorded)
     client = open_client(
         model,
-        environment,
-        transport,
+        asking.environment,
+        asking.transport,
         subject="semantic_deduplication_config.model_identifier",
-        recorded=len(cache) > 0,
+        recorded=len(cache) > 0 or not asking.sure,
     )
-    return EndpointFinder(model, RecordedEmbeddings(model, cache, client, batch_size))
+    return EndpointFinder(model, RecordedEmbeddings(model, cache, client, asking.batch_size))
 
 
 def check_recorded(recorded: Path) -> None:

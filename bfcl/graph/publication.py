@@ -25,7 +25,7 @@ from bfcl.graph.sources import package_digests
 from bfcl.pack.fingerprint import check_drift
 from bfcl.records.ids import TaskId
 from bfcl.stages.artifacts import EXPORT_REPORT, EXPORTS_DIR, PUBLISHED_FILE, RAW_FILE
-from bfcl.stages.final_output import gold_ineligibility_reasons
+from bfcl.stages.gold import gold_ineligibility_reasons
 from bfcl.tables.benchmark import column_values, flag_values
 
 

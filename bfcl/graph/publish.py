@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from bfcl.digest import sha256_file
 from bfcl.errors import BfclError, Problem, ReleaseError, StageError, raise_all
-from bfcl.files import storage, sync_dir, sync_file, write_synced
+from bfcl.files import remove_whole, storage, sync_dir, sync_file, write_synced
 from bfcl.records.ids import TaskId
 from bfcl.stages.artifacts import MANIFEST_FILE, PUBLISHED_FILE, RAW_FILE
-from bfcl.stages.final_output import PublicationPlan
+from bfcl.stages.publication_plan import PublicationPlan
 from bfcl.tables.benchmark import BenchmarkInfo, BenchmarkWriter, schema_problem
 from bfcl.tables.comparison import Comparison, compare_selection
 from bfcl.tables.shelf import RowShelf
@@ -149,7 +149,7 @@ def commit_release(run_dir: Path, staging: Path, step: Step = lambda _: None) ->
         step("old manifest removed")
         sync_dir(run_dir)
         for name in PAYLOADS:
-            _remove(run_dir / name)
+            remove_whole(run_dir / name)
             step(f"old {name} removed")
             if (staging / name).exists():
                 (staging / name).rename(run_dir / name)
@@ -174,12 +174,12 @@ def withdraw(run_dir: Path, step: Step = lambda _: None) -> None:
     with storage(run_dir):
         manifest = run_dir / MANIFEST_FILE
         if os.path.lexists(manifest):
-            _remove(manifest)
+            remove_whole(manifest)
             step("manifest removed")
             sync_dir(run_dir)
         abandoned = sorted(path.name for path in run_dir.iterdir() if path.name.startswith(STAGING_PREFIX))
         for name in (*PAYLOADS, *abandoned):
-            _remove(run_dir / name)
+            remove_whole(run_dir / name)
             step(f"{name} removed")
         sync_dir(run_dir)
 
@@ -231,11 +231,3 @@ def _first_deviation(planned: Sequence[TaskId], seen: Sequence[str], written: in
 def _disagree(name: str, message: str) -> Problem:
     fix = "run again; if it stays, report it as a bug"
     return Problem(code="release_rows_disagree", subject=name, message=message, fix=fix)
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, a link itself (never what it names) or a whole directory; absent is fine."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

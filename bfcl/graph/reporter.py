@@ -13,9 +13,7 @@ from doit.reporter import ConsoleReporter
 from bfcl.graph.late import late
 from bfcl.graph.memory import remember_this_run
 from bfcl.graph.opening import Opening
-from bfcl.records.ids import RunStage
-
-_GENERATING = frozenset({"generate", "all"})
+from bfcl.records.ids import GENERATING, RunStage
 
 
 class Reporter(ConsoleReporter):  # type: ignore[misc]
@@ -44,7 +42,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             self._opening.tasks = tuple(selected_tasks)
         if self._opening is None or self._opening.invocation.pack_around_build is None:
             remember_this_run()
-        self._generates = bool(_GENERATING & set(selected_tasks))
+        self._generates = not GENERATING.isdisjoint(selected_tasks)
 
     def write(self, text: str) -> None:
         """Print; whoever stops listening does not stop the build."""

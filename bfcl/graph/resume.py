@@ -55,7 +55,7 @@ def resume(session: Session, target: str) -> None:
     names = [stage.name for stage in session.stages]
     before, after = session.stages[: names.index(target)], session.stages[names.index(target) :]
     reader = ChainReader(session.run, before)
-    with _refusing():
+    with _leaving_nothing(session), _refusing():
         read = _read(session, reader) if before else []
         _revalidate(session, reader, read)
         session.check_views()
@@ -177,6 +177,16 @@ def _prepared_entry(session: Session, reader: ChainReader) -> Entry:
         [reader.problem(f"build/{fp}/{name}", "is not what the pack normalises to") for name in odd],
     )
     return entry
+
+
+@contextmanager
+def _leaving_nothing(session: Session) -> Iterator[None]:
+    """A run that is not resumed leaves what it found, and nothing of its own."""
+    try:
+        yield
+    except BfclError:
+        session.withdraw()
+        raise
 
 
 @contextmanager

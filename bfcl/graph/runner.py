@@ -21,6 +21,7 @@ from bfcl.graph.compute import COMPUTE
 from bfcl.graph.dask_executor import DaskExecutor
 from bfcl.graph.executor import Compute, Executor, Job, OverlappingExecutor, SerialExecutor
 from bfcl.graph.keys import merge_key
+from bfcl.graph.levels import ORACLE_STAGES, asks_oracle, level_file
 from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.progress import Progress
 from bfcl.graph.remote_shards import remote_stage
@@ -39,9 +40,6 @@ from bfcl.tables.parquet import TableWriter
 
 FACTS = "facts.json"
 """Beside each table: its rows and rows digest."""
-ORACLE_STAGES = frozenset({"executable_replay"})
-"""Stages whose shards wait for the oracle rather than for this process."""
-
 TRANSIENT = "transient"
 """Marks a result with a timeout or a crash in it: good for the run that met it, computed again by the next."""
 
@@ -140,8 +138,7 @@ def _wants_fresh(session: Session, stage: Stage, chunk: Chunk) -> bool:
     """Whether a shard is computed despite a stored result: all of them, or those the oracle had a part in."""
     if session.anew(stage.name):
         return True
-    dependent = session.templates[chunk.template_id].turn_policy == "dependent_call"
-    return session.variables.replay_full and stage.name == "expected_trace" and dependent
+    return session.variables.replay_full and asks_oracle(stage.name, session.templates[chunk.template_id])
 
 
 def lasting(store: Store, key: Key) -> Entry | None:
@@ -165,7 +162,9 @@ def _compute(
                 if len(lines) != job.tasks:
                     raise AssertionError(f"{stage.name} returned {len(lines)} rows for {job.tasks} tasks")
                 progress.advance(job.tasks, sum(1 for line in lines if _DROPPED.search(line)))
-            entries = session.store.put([(keys[job.number], _files(lines)) for job, lines in done])
+            entries = session.store.put(
+                [(keys[job.number], {**_files(lines), **_level(session, stage, job)}) for job, lines in done]
+            )
             session.offer(entry for entry in entries if TRANSIENT not in entry.files)
             now = time.monotonic()
             for (job, lines), entry in zip(done, entries, strict=True):
@@ -173,6 +172,11 @@ def _compute(
                 session.evidence.add(stage.name, job.chunk.label, entry.fp, "computed", seconds)
                 yield job.number, _shard(job.chunk, entry)
             started = now
+
+
+def _level(session: Session, stage: Stage, job: Job) -> dict[str, bytes]:
+    """What is stored of the worlds that a shard was made in, where it was made in any."""
+    return level_file(session.isolation) if asks_oracle(stage.name, job.template) else {}
 
 
 def _replay_seconds(session: Session, stage: Stage, lines: list[bytes]) -> float:
@@ -201,8 +205,7 @@ def _executor(session: Session, stage: Stage) -> tuple[Executor, Compute]:
 
 def _asks_oracle(session: Session, stage: Stage) -> bool:
     """Whether the oracle has a part in the stage's shards: in every replay, and in deriving dependent arguments."""
-    dependent = any(template.turn_policy == "dependent_call" for template in session.pack.templates)
-    return stage.name in ORACLE_STAGES or (stage.name == "expected_trace" and dependent)
+    return any(asks_oracle(stage.name, template) for template in session.pack.templates)
 
 
 def _files(lines: list[bytes]) -> dict[str, bytes]:

@@ -9,11 +9,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
 from bfcl.checks.validate import validate_pack
-from bfcl.config.features import GENERATING
 from bfcl.config.load import LoadedConfig, load_config
 from bfcl.config.model import RunConfig
 from bfcl.files import Lock
@@ -22,16 +22,16 @@ from bfcl.graph.compute import StageContext
 from bfcl.graph.dask_executor import check_cluster, weakest
 from bfcl.graph.keys import KeyMaker
 from bfcl.graph.layout import BuildTree, RunTree
-from bfcl.graph.model_finder import endpoint_finder
+from bfcl.graph.model_finder import Asking, endpoint_finder
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.remote_cache import RemoteCache, open_cache
 from bfcl.graph.say import warn
 from bfcl.graph.shards import ORDER_FILE, Order
-from bfcl.graph.store import Entry, tampered
+from bfcl.graph.store import Entry, vanished
 from bfcl.graph.validation_oracle import LazyOracle
 from bfcl.graph.variables import Variables
-from bfcl.graph.view import store_view
+from bfcl.graph.view import store_view, view_key
 from bfcl.graph.views import Views
 from bfcl.graph.writer import build_lock, run_lock
 from bfcl.modelio.transport import HttpTransport
@@ -39,6 +39,7 @@ from bfcl.oracle.view import oracle_spec
 from bfcl.oracle.worker import LocalOracle
 from bfcl.pack.load import load_configured
 from bfcl.pack.model import Pack
+from bfcl.records.ids import GENERATING
 from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
 from bfcl.stages import STAGES, Stage
@@ -93,6 +94,9 @@ class Session:
         self._pack: Pack | None = None
         self._oracle: LocalOracle | None = None
         self._locks: list[Lock] = []
+        self._withdrawn = False
+        self._laid: str | None = None
+        """Address of the oracle view where this run was the first to need it."""
         self._guard = threading.RLock()
 
     def lock(self) -> None:
@@ -101,18 +105,40 @@ class Session:
             lock.acquire()
             self._locks.append(lock)
 
+    def sweep(self) -> None:
+        """Delete what killed processes left behind. Call under the locks only."""
+        self.store.sweep()
+        for path in self.run.leftovers():
+            with suppress(OSError):
+                path.unlink()
+
     def close(self) -> None:
         """End the oracle's processes and give the locks back. Safe to call twice.
 
         An interrupted run keeps its locks to the end of the process: under `doit -n` a thread may still be writing.
         """
         with self._guard:
-            if self._oracle is not None:
-                self._oracle.__exit__(None, None, None)
-                self._oracle = None
+            self._end_oracle()
             self._transport.close()
             while self._locks and not isinstance(sys.exc_info()[1], KeyboardInterrupt):
-                self._locks.pop().release()
+                lock = self._locks.pop()
+                if self._withdrawn:
+                    lock.withdraw()
+                lock.release()
+
+    def withdraw(self) -> None:
+        """Leave nothing behind, for a run that is refused before it has done anything: no view, and after `close` no
+        lock file and no directory made for one. What was there before stays."""
+        with self._guard:
+            self._end_oracle()
+            if self._laid is not None:
+                self.store.remove(self._laid)
+            self._withdrawn = True
+
+    def _end_oracle(self) -> None:
+        if self._oracle is not None:
+            self._oracle.__exit__(None, None, None)
+            self._oracle = None
 
     @property
     def config(self) -> RunConfig:
@@ -152,7 +178,11 @@ class Session:
     @cached_property
     def oracle_view(self) -> str:
         """Address of the view the oracle's workers import from."""
-        return store_view(self.store, self.pack, anew=self.variables.rebuild or self.variables.replay_full)
+        is_new = not self.store.holds(view_key(self.pack).fp)
+        view = store_view(self.store, self.pack, anew=self.variables.rebuild or self.variables.replay_full)
+        if is_new:
+            self._laid = view
+        return view
 
     @property
     def oracle(self) -> LocalOracle:
@@ -206,10 +236,12 @@ class Session:
         """
         identifier = self.config.semantic_deduplication_config.model_identifier
         assert identifier is not None
-        batch = self.config.ndd_batch_size
+        # One task a category may be one task in all, or none.
+        several = self.config.task_generation.candidate_tasks_per_category > 1
+        asking = Asking(self._transport, os.environ, self.config.ndd_batch_size, sure=several)
 
         def endpoint(model: str) -> Finder:
-            return endpoint_finder(model, self.run.embedding_cache, self._transport, os.environ, batch)
+            return endpoint_finder(model, self.run.embedding_cache, asking)
 
         return finder_for(identifier, {KIND: endpoint})
 
@@ -263,7 +295,7 @@ class Session:
         """The result of a stage that has run. Raises DriftError where it vanished."""
         pointer = self.pointer(stage)
         if pointer is None:
-            raise tampered(f"refs/{self.invocation.ck}/{stage}.json", "vanished during the run")
+            raise vanished(f"refs/{self.invocation.ck}/{stage}.json")
         return pointer
 
     def entry(self, stage: str) -> Entry:
@@ -357,7 +389,7 @@ def open_session(opening: Opening, variables: Variables) -> Session:
         if variables.dask_address is not None:
             check_cluster(variables.dask_address)
         session.lock()
-        session.store.sweep()
+        session.sweep()
         session.evidence.prune()
     except BaseException:
         session.close()

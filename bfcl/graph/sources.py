@@ -50,6 +50,8 @@ ROOTS: Final[dict[str, tuple[str, ...]]] = {
     "final_output": (
         "bfcl.stages.final_output",
         "bfcl.stages.held_out_scan",
+        "bfcl.stages.publication_plan",
+        "bfcl.stages.tally",
         "bfcl.tables.benchmark",
         "bfcl.tables.shelf",
         "bfcl.tables.codec",

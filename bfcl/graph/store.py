@@ -10,24 +10,29 @@ import errno
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import Fingerprint, blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError, Problem
-from bfcl.files import storage, sync_dir, sync_tree, write_plain, write_synced
+from bfcl.files import remove_whole, storage, sync_dir, sync_tree, write_plain, write_synced
 from bfcl.graph.layout import BuildTree
 
 RECORD_CONTRACT = "bfcl-build-record/1"
 KEY_CONTRACT = "bfcl-build/1"
 _RECORD = "record.json"
+
+LEVEL_FILE: Final = "isolation.json"
+"""Beside what the oracle had a part in: how well the worlds were shut in that it ran in."""
+
+CIRCUMSTANCES: Final = frozenset({LEVEL_FILE})
+"""Files that say how a result came about and not what it is; a result computed again may differ in them."""
 
 _PLAIN = re.compile(r"[^/\x00-\x1f\ud800-\udfff]{1,80}(?:/[^/\x00-\x1f\ud800-\udfff]{1,80}){0,15}")
 
@@ -139,7 +144,7 @@ class Store:
         """
         entry = self.find(fp)
         if entry is None:
-            raise tampered(f"build/{fp}", "vanished during the run")
+            raise vanished(f"build/{fp}")
         return entry
 
     @contextmanager
@@ -149,7 +154,7 @@ class Store:
         Raises: DriftError `build_nondeterministic` where an entry of this key exists with other content;
         StageError `storage_failed`.
         """
-        temporary = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        temporary = self.tree.unfinished()
         with storage(self.tree.root):
             temporary.mkdir(parents=True)
         try:
@@ -164,7 +169,7 @@ class Store:
 
         Raises: as `building`.
         """
-        batch = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        batch = self.tree.unfinished()
         try:
             with storage(self.tree.root):
                 batch.mkdir(parents=True)
@@ -194,7 +199,7 @@ class Store:
         Returns whether it was taken: not where an entry stands there by now. Raises: DriftError
         `build_cache_tampered` naming `shown`, and StageError `storage_failed`; then nothing was taken.
         """
-        directory = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        directory = self.tree.unfinished()
         inside = directory / fp
         try:
             with storage(self.tree.root):
@@ -227,19 +232,19 @@ class Store:
         """Delete one entry whole: renamed away first, so that it is never seen half deleted."""
         self._verified.pop(fp, None)
         path = self.tree.entry(fp)
-        grave = self.tree.root / f".tmp-{secrets.token_hex(8)}"
+        grave = self.tree.unfinished()
         try:
             path.rename(grave)
         except FileNotFoundError:
             return
-        _bury(grave)
+        remove_whole(grave)
 
     def sweep(self) -> None:
         """Delete what killed processes left behind. Call under the build lock only."""
         if self.tree.root.is_dir():
-            for path in self.tree.root.glob(".tmp-*"):
+            for path in self.tree.leftovers():
                 with suppress(OSError):
-                    _bury(path)
+                    remove_whole(path)
 
     def _commit(self, key: Key, directory: Path) -> None:
         facts = {
@@ -269,7 +274,11 @@ class Store:
 
     def _compare(self, present: Entry, record: _Record) -> None:
         fresh = {name: facts.blake3 for name, facts in record.files.items()}
-        differing = sorted(name for name in fresh.keys() | present.files if fresh.get(name) != present.files.get(name))
+        differing = sorted(
+            name
+            for name in (fresh.keys() | present.files) - CIRCUMSTANCES
+            if fresh.get(name) != present.files.get(name)
+        )
         if differing:
             stage = present.key.get("stage")
             shard = present.key.get("shard")
@@ -290,14 +299,6 @@ class Store:
 def is_plain(name: str) -> bool:
     """Whether a name stays below the directory it is joined to, and is one that our own entries could have."""
     return bool(_PLAIN.fullmatch(name)) and all(part not in (".", "..") for part in name.split("/"))
-
-
-def _bury(path: Path) -> None:
-    """Delete a directory with all it holds, or a file or link that stands in its place."""
-    if path.is_symlink() or not path.is_dir():
-        path.unlink()
-    else:
-        shutil.rmtree(path)
 
 
 def _listing(directory: Path) -> list[str]:
@@ -371,3 +372,8 @@ def _walk(path: Path, prefix: str = "") -> Iterator[tuple[str, Literal["file", "
 def tampered(what: str, how: str, *, fix: str = REMEDY) -> DriftError:
     """The refusal for stored bytes that are not what was stored; nothing is repaired silently."""
     return DriftError(Problem(code="build_cache_tampered", subject=what, message=how, fix=fix))
+
+
+def vanished(what: str) -> DriftError:
+    """The refusal where a result or pointer that this run made or found is gone."""
+    return tampered(what, "vanished during the run")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from typing import Final
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.errors import StageError
-from bfcl.files import write_plain
+from bfcl.files import temporary_sibling, write_plain
 from bfcl.graph.host import python_minor
 from bfcl.graph.sources import code_digest
 from bfcl.graph.validation_parts import VIEW_WITHOUT_PAGES, Parts, shut_in
@@ -95,7 +94,7 @@ class ValidationEvidence:
         return None
 
     def _replace(self, body: bytes) -> None:
-        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(6)}")
+        temporary = temporary_sibling(self._path)
         with contextlib.suppress(OSError, StageError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             try:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from bfcl.config.credentials import shape_of
 from bfcl.errors import ConfigError, Problem, did_you_mean, raise_all
@@ -17,7 +18,11 @@ VALIDATING = frozenset({"config", "validate"})
 
 _JOBS = re.compile("[1-9][0-9]{0,3}")
 _EXECUTOR = re.compile(r"dask:(?P<address>\S+)")
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,15})?://.*")
+SCHEMES = ("", "tcp", "tls", "ws", "wss")
+"""Protocols that a scheduler may be spoken to by; none means `tcp`."""
 _CACHE = re.compile(r"[a-z][a-z0-9+.-]*://\S+|/.*")
+_LOCAL_SCHEMES = frozenset({"file", "local"})
 _QUERY = re.compile("[?#].*", re.DOTALL)
 _AMBIGUOUS = re.compile("[?#].*@", re.DOTALL)
 
@@ -77,6 +82,8 @@ def check_variables(given: Mapping[str, str], tasks: Collection[str]) -> Variabl
     executor = _EXECUTOR.fullmatch(given.get("executor", "dask:-"))
     if executor is None:
         problems.append(_malformed("executor", given["executor"], "dask:<address of a scheduler>"))
+    elif "executor" in given:
+        problems += _unspoken(executor["address"])
     if not _CACHE.fullmatch(given.get("cache", "/")):
         problems.append(_malformed("cache", given["cache"], "a URL, or the absolute path of a directory"))
     raise_all(ConfigError, problems)
@@ -89,6 +96,24 @@ def check_variables(given: Mapping[str, str], tasks: Collection[str]) -> Variabl
         dask_address=executor["address"] if executor is not None and "executor" in given else None,
         cache=given.get("cache"),
     )
+
+
+def _unspoken(address: str) -> Iterator[Problem]:
+    """Of an address with a protocol that no scheduler could be reached by from here."""
+    if "://" not in address:
+        return
+    named = _SCHEME.fullmatch(address)
+    scheme = named["scheme"] if named is not None else None
+    if scheme not in SCHEMES:
+        # What stands there instead of a protocol may be a password.
+        seen = f"the protocol of {shape_of(address)}" if scheme is None else f"the protocol `{scheme}://`"
+        supported = ", ".join(f"`{name}://`" for name in SCHEMES if name)
+        yield Problem(
+            code="generation_config_invalid",
+            subject="executor",
+            message=f"{seen} is not supported; expected HOST:PORT, alone or behind one of {supported}",
+            fix=f"write `executor={_EXAMPLES['executor']}` or leave it out",
+        )
 
 
 def _misplaced(given: Mapping[str, str], tasks: Collection[str]) -> Iterator[Problem]:
@@ -129,6 +154,14 @@ def shown_url(url: str) -> str:
     if _AMBIGUOUS.search(after):
         return f"{before}//..."
     return f"{before}//{_QUERY.sub('', after.rpartition('@')[2])}"
+
+
+def local_directory(url: str) -> Path | None:
+    """The directory of this machine that a `cache=` names, symlinks resolved; None for a cache elsewhere."""
+    scheme, slashes, after = url.partition("://")
+    if slashes and scheme not in _LOCAL_SCHEMES:
+        return None
+    return Path(os.path.realpath(after if slashes else url))
 
 
 def usable_cores() -> int:

@@ -7,25 +7,46 @@ there was edited by hand, and is refused rather than overwritten. Rule: generati
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from bfcl.canonical import readable_json
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import DriftError, Problem
-from bfcl.files import storage, sync_dir, sync_file, write_atomic
+from bfcl.files import storage, sync_dir, sync_file, temporary_sibling, write_atomic
 
 _LEDGER = ".views.json"
 
 
+class _Mark(NamedTuple):
+    """What the file system says of a file. The time of the last change of any kind cannot be set back."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    written_ns: int
+    changed_ns: int
+
+
+class _Seen(NamedTuple):
+    mark: _Mark
+    digest: str
+
+
 class Views:
-    """The copies in one `stage_cache/`."""
+    """The copies in one `stage_cache/`.
+
+    Every checkpoint looks at all copies of the stages before. Each is hashed when it is first looked at, and again
+    where the file system tells of a change. Before the manifest `graph/manifest.py` hashes all, whatever it tells.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._seen: dict[str, _Seen] = {}
+        """What this very process has hashed; nothing of an earlier run is trusted."""
         self._guard = threading.RLock()
         """Two stages may finish at once under `doit -n`, and the ledger is read, changed and written."""
 
@@ -80,7 +101,7 @@ class Views:
 
     def _place(self, name: str, source: Path) -> None:
         with storage(self.directory / name):
-            temporary = self.directory / f".{name}.{secrets.token_hex(6)}"
+            temporary = temporary_sibling(self.directory / name)
             try:
                 shutil.copyfile(source, temporary)
                 temporary.chmod(0o644)
@@ -102,7 +123,15 @@ class Views:
 
     def _digest(self, name: str) -> str | None:
         path = self.directory / name
-        return blake3_file(path) if path.is_file() else None
+        if not path.is_file():
+            self._seen.pop(name, None)
+            return None
+        mark = _mark(path)
+        known = self._seen.get(name)
+        if known is None or known.mark != mark:
+            # The mark from before the bytes were read: whatever changes them from here on changes it.
+            known = self._seen[name] = _Seen(mark, blake3_file(path))
+        return known.digest
 
     def _read(self) -> dict[str, list[str]]:
         try:
@@ -113,3 +142,8 @@ class Views:
 
     def _write(self, ledger: Mapping[str, list[str]]) -> None:
         write_atomic(self.directory / _LEDGER, readable_json(dict(ledger)))
+
+
+def _mark(path: Path) -> _Mark:
+    found = path.stat()
+    return _Mark(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

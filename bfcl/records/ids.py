@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NewType, TypeAlias
+from typing import Final, Literal, NewType, TypeAlias
 
 TaskId = NewType("TaskId", str)
 TemplateId = NewType("TemplateId", str)
@@ -35,5 +35,8 @@ TEXT_MILESTONES = ("ask_for_slot", "ask_confirm", "decline", "final_answer")
 MILESTONES = ("tool_call", *TEXT_MILESTONES)
 RunStage: TypeAlias = Literal["prepare", "generate", "translate", "eval", "all"]
 """What a configuration is meant for, or what a command amounts to."""
+
+GENERATING: Final[frozenset[RunStage]] = frozenset({"generate", "all"})
+"""The commands that make a release, and so refuse settings that nothing honours."""
 
 Tier: TypeAlias = Literal["gold", "silver", "prototype"]

@@ -40,7 +40,15 @@ def verify_files(release: Release) -> list[Problem]:
             continue
         if seen != claimed:
             message = f"{relative} has {seen}, the manifest says {claimed}"
-            problems.append(Problem(code="release_hash_mismatch", subject=name, message=message, fix=FIX))
+            problems.append(
+                Problem(
+                    code="release_hash_mismatch",
+                    subject=name,
+                    field=f"artifacts.{name}.content_hash",
+                    message=message,
+                    fix=FIX,
+                )
+            )
     return problems
 
 
@@ -61,7 +69,10 @@ def _export_problems(release: Release) -> Iterator[Problem]:
             continue
         if seen != claimed.content_hash:
             message = f"{claimed.path} has {seen}, the manifest says {claimed.content_hash}"
-            yield Problem(code="release_hash_mismatch", subject=f"exports.{name}", message=message, fix=FIX)
+            field = f"exports.formats.{name}.content_hash"
+            yield Problem(
+                code="release_hash_mismatch", subject=f"exports.{name}", field=field, message=message, fix=FIX
+            )
     directory = release.run_dir / EXPORTS_DIR
     claims = {PurePosixPath(claimed.path).name for claimed in release.exports.values()}
     if release.exports:
@@ -69,4 +80,5 @@ def _export_problems(release: Release) -> Iterator[Problem]:
     for path in sorted(directory.iterdir()) if directory.is_dir() else []:
         if path.name not in claims:
             subject, message = f"exports/{path.name}", "is nothing the manifest speaks of"
-            yield Problem(code="release_hash_mismatch", subject=subject, message=message, fix="remove it")
+            field = f"exports.formats.{path.name}.enabled"
+            yield Problem(code="release_hash_mismatch", subject=subject, field=field, message=message, fix="remove it")

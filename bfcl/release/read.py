@@ -213,6 +213,9 @@ class _Reader:
             entry = self._object(value, place)
             if self._typed(entry, (*place, "enabled"), bool) is not True:
                 continue
+            if "path" not in entry:
+                self._fault((*place, "enabled"), "is true, and no path says where it lies")
+                continue
             path = self._typed(entry, (*place, "path"), str)
             if path != f"exports/{name}":
                 self._fault((*place, "path"), f"is {path!r}, expected 'exports/{name}'")
@@ -236,7 +239,9 @@ class _Reader:
             self._fault((*place, "file"), f"is {file!r}, expected {wanted!r}")
         claimed = artifacts.get(TABLE_ARTIFACTS[name])
         if claimed is not None and claimed != content_hash:
-            self._fault((*place, "content_hash"), f"differs from artifacts.{TABLE_ARTIFACTS[name]}: {claimed}")
+            self._fault(
+                (*place, "content_hash"), f"differs from artifacts.{TABLE_ARTIFACTS[name]}.content_hash: {claimed}"
+            )
         return PublishedTable(
             file=wanted, rows=rows if isinstance(rows, int) else 0, content_hash=content_hash, rows_digest=digest
         )
@@ -244,10 +249,10 @@ class _Reader:
     def _artifacts(self, entries: Mapping[str, Json], holding: frozenset[Condition]) -> Mapping[str, Digest]:
         for name, artifact in ARTIFACTS.items():
             lacking = sorted(artifact.needs - holding)
+            switch = next((".".join(_SWITCHES[one]) for one in [*lacking, *sorted(artifact.needs)]), None)
             if name not in entries and not lacking:
-                self._fault(("artifacts", name), "is missing")
+                self._fault(("artifacts", name), "is missing" + (f", while {switch} is true" if switch else ""))
             if name in entries and lacking:
-                switch = ".".join(_SWITCHES[lacking[0]])
                 self._fault(("artifacts", name), f"is there, while {switch} is false")
         hashes = {}
         for name, entry in entries.items():

@@ -25,12 +25,14 @@ def stage_row_problems(release: Release) -> Iterator[Problem]:
 
     Raises: DriftError `table_schema_mismatch`, `table_unreadable`.
     """
-    for artifact, claimed in sorted(_claims(release.manifest["build"]).items()):
+    for artifact, (field, claimed) in sorted(_claims(release.manifest["build"]).items()):
         file = f"{artifact}.parquet"
         seen = _seen(release.run_dir / _CACHE / file, artifact)
         if seen != claimed:
             message = f"holds {_told(seen)}; the manifest says {_told(claimed)}"
-            yield Problem(code="release_rows_mismatch", subject=f"{_CACHE}/{file}", message=message, fix=FIX)
+            yield Problem(
+                code="release_rows_mismatch", subject=f"{_CACHE}/{file}", field=field, message=message, fix=FIX
+            )
 
 
 def _seen(path: Path, artifact: str) -> dict[str, Json]:
@@ -47,16 +49,16 @@ def _seen(path: Path, artifact: str) -> dict[str, Json]:
     return {"rows": count, "rows_digest": digest}
 
 
-def _claims(build: Json) -> dict[str, Json]:
-    """Stage table to what the manifest's `build` block says of it; a stage without a table says nothing."""
+def _claims(build: Json) -> dict[str, tuple[str, Json]]:
+    """Stage table to what the manifest says of it and where; a stage without a table says nothing."""
     stages = build.get("stages") if isinstance(build, Mapping) else None
-    claims: dict[str, Json] = {}
-    for stage in stages.values() if isinstance(stages, Mapping) else ():
+    claims: dict[str, tuple[str, Json]] = {}
+    for name, stage in stages.items() if isinstance(stages, Mapping) else ():
         tables = stage.get("tables") if isinstance(stage, Mapping) else None
         for file, facts in tables.items() if isinstance(tables, Mapping) else ():
             artifact = PurePosixPath(file).stem
             if artifact in COLUMNS:
-                claims[artifact] = facts
+                claims[artifact] = (f"build.stages.{name}.tables.{file}", facts)
     return claims
 
 

@@ -23,9 +23,10 @@ _SHOWN = 20
 
 
 def verify_release(run_dir: Path) -> Release:
-    """Open a run directory and verify all of it: files, schemas, counts, ids, order, rows.
+    """Open a run directory and verify all of it: files, schemas, counts, ids, order, rows, and what restates them.
 
-    Raises: ReleaseError with every problem found on the deepest level reached: files, then schemas, then rows. Codes:
+    Raises: ReleaseError with every problem found on the deepest level reached: files, then schemas, then rows, then
+    what the manifest restates. Codes:
     those of `open_release` and `verify_files`, `release_schema_mismatch`, `release_rows_mismatch`,
     `release_report_mismatch`, `release_held_out_mismatch`, `release_payload_unreadable`.
     """
@@ -33,18 +34,20 @@ def verify_release(run_dir: Path) -> Release:
     raise_all(ReleaseError, verify_files(release))
     tables = [release.path("raw"), release.path("published")]
     raise_all(ReleaseError, [problem for path in tables if (problem := schema_problem(path))])
-    comparison = compare_selection(*tables)
-    problems = list(_comparison_problems(release, comparison))
+    seen = compare_selection(*tables)
+    problems = list(_comparison_problems(release, seen))
     for name in TABLE_ARTIFACTS:
         claimed = release.table(name).rows_digest
-        seen = rows_digest(map(encode_row, release.rows(name)))
-        if seen != claimed:
-            problems.append(_mismatch(release, name, f"rows digest is {seen}, the manifest says {claimed}"))
+        digest = rows_digest(map(encode_row, release.rows(name)))
+        if digest != claimed:
+            problems.append(
+                _mismatch(release, name, f"rows digest is {digest}, the manifest says {claimed}", "rows_digest")
+            )
     problems += _gold_problems(release)
-    problems += restated_problems(release)
     problems += stage_row_problems(release)
     problems += held_out_problems(release)
     raise_all(ReleaseError, problems)
+    raise_all(ReleaseError, list(restated_problems(release, seen.published_ids)))
     return release
 
 
@@ -53,7 +56,7 @@ def _comparison_problems(release: Release, seen: Comparison) -> Iterator[Problem
     for name, found in ids.items():
         claimed = release.table(name).rows
         if len(found) != claimed:
-            yield _mismatch(release, name, f"holds {len(found)} rows, the manifest says {claimed}")
+            yield _mismatch(release, name, f"holds {len(found)} rows, the manifest says {claimed}", "rows")
         repeated = [task_id for task_id, count in Counter(found).items() if count > 1]
         for task_id in repeated[:_SHOWN]:
             yield _mismatch(release, name, f"holds `{task_id}` more than once")
@@ -99,5 +102,8 @@ def _named(task_id: str | None) -> str:
     return "absent" if task_id is None else f"`{task_id}`"
 
 
-def _mismatch(release: Release, name: TableName, message: str) -> Problem:
-    return Problem(code="release_rows_mismatch", subject=release.table(name).file, message=message, fix=FIX)
+def _mismatch(release: Release, name: TableName, message: str, claim: str | None = None) -> Problem:
+    """`claim` is what the manifest says otherwise of the table, if it is one value."""
+    field = f"publication.{name}.{claim}" if claim is not None else None
+    file = release.table(name).file
+    return Problem(code="release_rows_mismatch", subject=file, field=field, message=message, fix=FIX)

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bfcl.canonical import Json, canonical_json, canonical_text
+from bfcl.canonical import Json, canonical_text
 from bfcl.config.model import RunConfig
-from bfcl.digest import sha256_bytes, sha256_hex
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.pack.model import HeldOut, Manifest
 from bfcl.records.ids import TaskId, TemplateId
@@ -20,6 +19,7 @@ from bfcl.stages.pool import Key, Pool
 from bfcl.stages.row_links import row_links
 from bfcl.stages.slot_problems import has_corrections, slot_problems
 from bfcl.stages.state_machine import delivery_order
+from bfcl.stages.task_identity import TaskIdentity, bound_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +267,7 @@ def _bound(keys: Sequence[Key], chosen: Sequence[int]) -> _Bound:
             initial.update(row)
             bindings.update(row)
             continue
-        bindings.update((f"{name}@correction{entry}", new) for name, new in row.items())
+        bindings.update((bound_at(name, entry), new) for name, new in row.items())
         values.setdefault(entry, {}).update(row)
         named = aliases.setdefault(entry, {})
         if alias is not None:
@@ -283,17 +283,14 @@ def _task(template: Template, settings: ExpandSettings, bound: _Bound) -> Task:
     for update in bound.updates:
         final = {**final, **update.values}
     refs = tuple(sorted(bound.references))
-    identity: dict[str, Json] = {
-        "pack_id": settings.pack_id,
-        "pack_version": settings.pack_version,
-        "template_id": template.template_id,
-        "fixture_refs": refs,
-        "slot_bindings": bound.bindings,
-        "variant_index": 0,
-    }
-    digest = sha256_hex(canonical_json(identity))
-    identity["global_seed"] = settings.seed
-    task_id = TaskId(f"{settings.pack_id}__{template.template_id}__{digest[:16]}")
+    identity = TaskIdentity(
+        pack_id=settings.pack_id,
+        pack_version=settings.pack_version,
+        template_id=template.template_id,
+        fixture_refs=refs,
+        bindings=bound.bindings,
+    )
+    task_id = identity.task_id
     return Task(
         task_id=task_id,
         base_task_id=task_id,
@@ -307,7 +304,7 @@ def _task(template: Template, settings: ExpandSettings, bound: _Bound) -> Task:
         call_order=template.call_order,
         call_order_prefix=template.call_order_prefix,
         variant_index=0,
-        seed=int.from_bytes(sha256_bytes(canonical_json(identity))[:8]),
+        seed=identity.seed(settings.seed),
         mutates=template.mutates,
         required_tools=template.required_tools,
         tools_present=template.tools_present,

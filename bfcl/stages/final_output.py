@@ -1,15 +1,13 @@
-"""Which rows are published, in which order, and what each row says. Rule: generation.md §6.1, §6.2."""
+"""What does a row of the benchmark say? Rule: generation.md §6.1."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.config.model import RunConfig
-from bfcl.errors import Problem, StageError
+from bfcl.errors import Problem
 from bfcl.pack.model import Pack
 from bfcl.records.ids import TaskId, TemplateId, Tier
 from bfcl.records.surface import Surface
@@ -19,14 +17,8 @@ from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import ReplayVerdict, ToolResult
 from bfcl.stages.arguments import required_parameters
+from bfcl.stages.gold import gold_ineligibility_reasons
 from bfcl.tables.benchmark import BenchmarkRow, ExpectedCall, Message, WireCall
-from bfcl.tables.decisions import Decision
-
-SurfaceGate: TypeAlias = Literal["deterministic_guards", "surface_quality"]
-Ordering: TypeAlias = Literal["raw_order", "selection_rank"]
-
-_SHOWN_REASONS = 5
-
 
 ArgumentOrder = tuple[tuple[str, ...], ...]
 """Per expected call of a template: its argument names in the order they are derived."""
@@ -92,82 +84,6 @@ def argument_order(template: Template, catalog: Mapping[str, Tool]) -> ArgumentO
     return tuple(orders)
 
 
-class Gates(NamedTuple):
-    """What the stages that may be bypassed let through; None for one that the run does not have."""
-
-    kept: frozenset[TaskId] | None = None
-    """Survivors of `surface_quality`."""
-    ranked: tuple[TaskId, ...] | None = None
-    """What `dedup_balancing` selected, by rank."""
-
-    @property
-    def surface_gate(self) -> SurfaceGate:
-        """The one gate that judges wording. Rule: generation.md §6.2."""
-        return "deterministic_guards" if self.kept is None else "surface_quality"
-
-    @property
-    def ordering(self) -> Ordering:
-        """What the order of the published table follows."""
-        return "raw_order" if self.ranked is None else "selection_rank"
-
-    def passes(self, decision: Decision) -> bool:
-        """Whether the surface gate lets a replay-valid task through."""
-        return not decision.guards if self.kept is None else decision.task_id in self.kept
-
-    def passed(self, decisions: Iterable[Decision]) -> tuple[TaskId, ...]:
-        """The replay-valid tasks that the surface gate lets through, in task order."""
-        return tuple(decision.task_id for decision in decisions if decision.replay_valid and self.passes(decision))
-
-    def count(self, decisions: Iterable[Decision]) -> int:
-        """How many rows would be published."""
-        return len(self.passed(decisions) if self.ranked is None else self.ranked)
-
-
-class PublicationPlan(NamedTuple):
-    """Ids of both tables in row order. `published` names rows of `raw`, in their order or in that of the selection."""
-
-    raw: tuple[TaskId, ...]
-    published: tuple[TaskId, ...]
-
-
-class Tally(NamedTuple):
-    """Counts over all decisions of a run."""
-
-    expanded: int
-    canonical_expanded: int
-    surface_passed: int
-    trace_derived: int
-    schema_passed: int
-    replay_passed: int
-    published: int
-    guard_rejections: Mapping[str, int]
-    """Template to number of rows that violate a guard."""
-    guard_counts: Mapping[str, int]
-    """Guard to number of rows that violate it."""
-    trace_drops: Mapping[str, int]
-    """Reason to number of underived traces."""
-    replay_drops: Mapping[str, int]
-    """Reason to number of rows that are not replay-valid, those of earlier stages included."""
-    published_policies: Mapping[str, int]
-    """Turn policy to number of published rows."""
-    published_with_distractor: int
-
-
-def gold_ineligibility_reasons(tier: Tier, lineage_policy: str, unmet_targets: bool = False) -> tuple[str, ...]:
-    """Why nothing of a run may be called Gold, in fixed order; empty for a Gold release."""
-    reasons = []
-    if tier != "gold":
-        reasons.append("pack_tier_not_gold")
-    if lineage_policy == "smoke_no_publication":
-        reasons.append("smoke_no_publication")
-    if unmet_targets:
-        reasons.append("stage_eleven_unmet_targets")
-    return tuple(reasons)
-
-
-# --- Decisions ----------------------------------------------------------------------------------------------------
-
-
 def disagreement(ids: Mapping[str, TaskId | None], place: str) -> Problem | None:
     """Where one row of the stage tables is not of one task in all of them. Rule: generation.md §3.
 
@@ -186,116 +102,8 @@ def disagreement(ids: Mapping[str, TaskId | None], place: str) -> Problem | None
     return None
 
 
-def publication_plan(decisions: Sequence[Decision], gates: Gates) -> PublicationPlan:
-    """Raw is every replay-valid task in task order, published those that passed the surface gate and the selection.
-
-    Raises: StageError `no_replay_validated_rows` or `no_published_rows`, with the counts and the largest reasons;
-    ValueError where the selection holds what no gate let through, which is never a person's mistake.
-    Rule: generation.md §6.2.
-    """
-    raw = tuple(decision.task_id for decision in decisions if decision.replay_valid)
-    if not raw:
-        reasons = Counter(decision.replay_reason or "unknown" for decision in decisions)
-        raise StageError(
-            Problem(
-                code="no_replay_validated_rows",
-                subject="replay_validated_tasks",
-                message=f"0 of {len(decisions)} tasks passed the replay{_largest(reasons)}",
-                fix="read stage_cache/replay_validated_tasks.parquet (reason, detail), "
-                "then stage_cache/rendered_conversations.parquet",
-            )
-        )
-    passed = gates.passed(decisions)
-    published = passed if gates.ranked is None else gates.ranked
-    if not set(published) <= set(passed) or len(set(published)) != len(published):
-        raise ValueError("the selection holds tasks that did not pass the surface gate, or one twice")
-    if not published:
-        raise StageError(_nothing_published(decisions, gates, len(raw), len(passed)))
-    return PublicationPlan(raw, published)
-
-
-def _nothing_published(decisions: Sequence[Decision], gates: Gates, raw: int, passed: int) -> Problem:
-    if passed:
-        return Problem(
-            code="no_published_rows",
-            subject="balanced_tasks",
-            message=f"0 of {passed} rows that passed the surface gate were selected",
-            fix="read stage_cache/dedup_balancing_report.json and relax the bound it names",
-        )
-    if gates.kept is not None:
-        return Problem(
-            code="no_published_rows",
-            subject="surface_validated_tasks",
-            message=f"0 of {raw} replay-valid rows passed the surface gate {gates.surface_gate}",
-            fix="read stage_cache/surface_quality_rejections.json and reword those templates",
-        )
-    guards = Counter(guard for decision in decisions if decision.replay_valid for guard in decision.guards)
-    return Problem(
-        code="no_published_rows",
-        subject="rendered_conversations",
-        message=f"0 of {raw} replay-valid rows passed the surface gate {gates.surface_gate}{_largest(guards)}",
-        fix="read stage_cache/rendered_conversations.parquet (guard_violations) and reword those templates",
-    )
-
-
-def tally(decisions: Iterable[Decision], published: Collection[TaskId]) -> Tally:
-    """Count decisions for the manifest, in one pass; `published` are the ids of the published rows."""
-    wanted = frozenset(published)
-    counts: Counter[str] = Counter()
-    rejections: Counter[str] = Counter()
-    guards: Counter[str] = Counter()
-    trace_drops: Counter[str] = Counter()
-    replay_drops: Counter[str] = Counter()
-    policies: Counter[str] = Counter()
-    for decision in decisions:
-        counts["expanded"] += 1
-        counts["canonical_expanded"] += decision.canonical
-        counts["surface_passed"] += not decision.guards
-        counts["trace_derived"] += decision.trace_drop_reason is None
-        counts["schema_passed"] += decision.schema_valid
-        counts["replay_passed"] += decision.replay_valid
-        if decision.guards:
-            rejections[decision.template_id] += 1
-            guards.update(decision.guards)
-        if decision.trace_drop_reason is not None:
-            trace_drops[decision.trace_drop_reason] += 1
-        if decision.replay_reason is not None:
-            replay_drops[decision.replay_reason] += 1
-        if decision.task_id in wanted:
-            counts["published"] += 1
-            counts["published_with_distractor"] += decision.has_distractor
-            policies[decision.turn_policy] += 1
-    return Tally(
-        expanded=counts["expanded"],
-        canonical_expanded=counts["canonical_expanded"],
-        surface_passed=counts["surface_passed"],
-        trace_derived=counts["trace_derived"],
-        schema_passed=counts["schema_passed"],
-        replay_passed=counts["replay_passed"],
-        published=counts["published"],
-        guard_rejections=dict(rejections),
-        guard_counts=dict(guards),
-        trace_drops=dict(trace_drops),
-        replay_drops=dict(replay_drops),
-        published_policies=dict(policies),
-        published_with_distractor=counts["published_with_distractor"],
-    )
-
-
-def _largest(reasons: Counter[str]) -> str:
-    if not reasons:
-        return ""
-    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(f"{reason} {count}" for reason, count in ranked[:_SHOWN_REASONS])
-    rest = len(ranked) - _SHOWN_REASONS
-    return f": {shown}" + (f" and {rest} more reasons" if rest > 0 else "")
-
-
 def _shown(task_id: str | None) -> str:
     return "absent" if task_id is None else f"`{task_id}`"
-
-
-# --- Rows ---------------------------------------------------------------------------------------------------------
 
 
 def assemble(task: Task, surface: Surface, trace: Trace, replay: ReplayVerdict, context: RowContext) -> BenchmarkRow:

@@ -8,29 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.config.model import RunConfig, SemanticDeduplication
+from bfcl.config.model import RunConfig
 from bfcl.digest import Digest
 from bfcl.pack.fingerprint import CONTRACT as FINGERPRINT_CONTRACT
-from bfcl.pack.held_out import CONTRACT_VERSION as HELD_OUT_VERSION
 from bfcl.pack.held_out import reserved_refs
 from bfcl.pack.model import HeldOut, Pack
 from bfcl.records.ids import Tier
-from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE, SCHEMA_VERSION, Condition, stage_artifacts
+from bfcl.stages.artifacts import SCHEMA_VERSION, Condition, stage_artifacts
 from bfcl.stages.bias import bias_applicability
-from bfcl.stages.final_output import Ordering, SurfaceGate, Tally, gold_ineligibility_reasons
-from bfcl.tables.benchmark import BenchmarkInfo
-
-PUBLICATION_VERSION: Final = "1.0"
-
-SEED_DERIVATION: Final = (
-    "first 8 bytes, big-endian unsigned, of sha256 of the canonical JSON of {pack_id, pack_version, template_id, "
-    "fixture_refs, slot_bindings, variant_index, global_seed}"
+from bfcl.stages.gold import gold_ineligibility_reasons
+from bfcl.stages.manifest_blocks import (
+    SEED_DERIVATION,
+    count_blocks,
+    deduplication_block,
+    has_unmet_targets,
+    held_out_block,
+    publication_block,
+    surface_quality_block,
+    without_roles,
 )
-
-_ROLES = ("profile", "paraphrase", "surface_judge")
+from bfcl.stages.tally import Tally
+from bfcl.tables.benchmark import BenchmarkInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,6 @@ class ManifestInputs:
     """Exactly the names of `stage_artifacts`."""
     holding: frozenset[Condition]
     """Which parts that not every run has this one has."""
-    surface_gate: SurfaceGate
-    ordering: Ordering
     surface_quality: Mapping[str, Json] | None = None
     """`surface_quality_rejections.json`; None exactly where the stage was bypassed."""
     balancing: Mapping[str, Json] | None = None
@@ -102,14 +100,12 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
     """
     _check(inputs)
     config, tier = inputs.config, inputs.tier
-    unmet = inputs.balancing is not None and bool(inputs.balancing["unmet_targets"])
-    reasons = gold_ineligibility_reasons(tier, config.lineage.policy, unmet)
+    reasons = gold_ineligibility_reasons(tier, config.lineage.policy, has_unmet_targets(inputs.balancing))
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": inputs.run_id,
         "created_at": inputs.created_at,
         "oracle_clock": config.oracle_runtime.clock,
-        "generation_mode": "template_only",
         "pipeline_version": inputs.pipeline_version,
         "generation_config_hash": inputs.generation_config_hash,
         "resolved_config_hash": inputs.resolved_config_hash,
@@ -122,37 +118,18 @@ def run_manifest(inputs: ManifestInputs) -> dict[str, Json]:
         "gold_eligible": not reasons,
         "gold_ineligibility_reasons": reasons,
         "lineage_policy": config.lineage.policy,
-        "profile_influenced_surface": False,
-        "judge_advisory": None,
-        "models": {role: _role_off() for role in _ROLES},
-        "surface_quality_validation": {
-            "contract_version": config.surface_quality_validation.contract_version,
-            "enabled": inputs.surface_quality is not None,
-            "drop_authority": config.surface_quality_validation.drop_authority,
-            "report": inputs.surface_quality,
-        },
-        "semantic_deduplication": _deduplication(config.semantic_deduplication_config, inputs.balancing),
+        **without_roles(),
+        "surface_quality_validation": surface_quality_block(inputs.surface_quality),
+        "semantic_deduplication": deduplication_block(inputs.balancing),
         "seeds": {"global": config.seed, "derivation": SEED_DERIVATION},
-        "held_out": _held_out(inputs.pack.held_out, inputs.held_out_scan),
-        "publication": _publication(inputs),
+        "held_out": held_out_block(inputs.held_out_scan),
+        "publication": publication_block(inputs.raw, inputs.published, inputs.holding),
         "exports": inputs.exports,
         "bias_targets": asdict(config.task_generation),
         "bias_applicability": bias_applicability(
             inputs.tally.published_policies, inputs.tally.published_with_distractor, _reserved(inputs.pack.held_out)
         ),
-        "stage_counts": _stage_counts(inputs),
-        "surface_guard_rejections": {"by_template": inputs.tally.guard_rejections},
-        "paraphrase_rejections": {
-            "requested_candidates": 0,
-            "accepted_candidates": 0,
-            "rejected_candidates": 0,
-            "by_reason": {},
-            "by_template": {},
-        },
-        "trace_drop_rejections": {
-            "count": sum(inputs.tally.trace_drops.values()),
-            "by_reason": inputs.tally.trace_drops,
-        },
+        **count_blocks(inputs.tally, inputs.surface_quality, inputs.balancing),
         "artifacts": _artifacts(inputs),
         "build": inputs.build,
     }
@@ -163,6 +140,8 @@ def _check(inputs: ManifestInputs) -> None:
     if inputs.artifacts.keys() != wanted:
         odd = sorted(inputs.artifacts.keys() ^ wanted)
         raise ValueError(f"artifacts differ from what the stages leave: {', '.join(odd)}")
+    if (inputs.pack.held_out is None) != (inputs.held_out_scan is None):
+        raise ValueError("a held-out policy whose rows were not scanned, or a scan without one")
     if (inputs.raw.rows, inputs.published.rows) != (inputs.tally.replay_passed, inputs.tally.published):
         raise ValueError(
             f"tables hold {inputs.raw.rows} and {inputs.published.rows} rows, "
@@ -191,131 +170,8 @@ def _reference(inputs: ManifestInputs) -> Json:
     }
 
 
-def _role_off() -> Json:
-    return {
-        "alias": None,
-        "provider": None,
-        "model_identity": {"source": None, "model": None, "revision": None, "weights_digest": None},
-        "canonical_id": None,
-        "config_hash": None,
-        "enabled": False,
-    }
-
-
-def _held_out(held_out: HeldOut | None, scan: Mapping[str, Json] | None) -> Json:
-    if held_out is None:
-        return {
-            "contract_version": HELD_OUT_VERSION,
-            "source": None,
-            "evaluated": False,
-            "rows_scanned": 0,
-            "rows_dropped": 0,
-        }
-    counts = scan["counts"] if scan is not None else None
-    if scan is None or not isinstance(counts, Mapping):
-        raise ValueError("a held-out policy whose rows were not scanned")
-    return {
-        "contract_version": HELD_OUT_VERSION,
-        "source": held_out.source,
-        "evaluated": True,
-        "policy": scan["policy"],
-        **{name: counts[name] for name in ("rows_scanned", "rows_hit", "rows_dropped")},
-        "stage_four": scan["stage_four"],
-    }
-
-
 def _reserved(held_out: HeldOut | None) -> int | None:
     return None if held_out is None else len(held_out.templates) + len(reserved_refs(held_out))
-
-
-def _publication(inputs: ManifestInputs) -> Json:
-    raw, published = inputs.raw, inputs.published
-    return {
-        "schema_version": PUBLICATION_VERSION,
-        "raw": {
-            "file": RAW_FILE,
-            "rows": raw.rows,
-            "content_hash": raw.content_hash,
-            "rows_digest": raw.rows_digest,
-            "contains": "schema_valid_and_replay_valid_rows",
-        },
-        "published": {
-            "file": PUBLISHED_FILE,
-            "rows": published.rows,
-            "content_hash": published.content_hash,
-            "rows_digest": published.rows_digest,
-            "surface_gate": inputs.surface_gate,
-            "dedup_balancing_applied": inputs.balancing is not None,
-            "held_out_evaluated": inputs.pack.held_out is not None,
-            "ordering": inputs.ordering,
-        },
-        "restated_fields": [],
-        "verified": True,
-    }
-
-
-def _deduplication(settings: SemanticDeduplication, report: Mapping[str, Json] | None) -> Json:
-    lineage = report["lineage"] if report is not None else None
-    if lineage is not None and not isinstance(lineage, Mapping):
-        raise ValueError("a balancing report without its lineage")
-    return {
-        "contract_version": settings.contract_version,
-        "enabled": report is not None,
-        "model_identifier": settings.model_identifier if report is not None else None,
-        "settings_hash": lineage["settings_hash"] if lineage is not None else None,
-        "embedding_signature": lineage["embedding_signature"] if lineage is not None else None,
-        "report": report,
-    }
-
-
-def _stage_counts(inputs: ManifestInputs) -> Json:
-    tally = inputs.tally
-    return {
-        "expanded": tally.expanded,
-        "canonical_expanded": tally.canonical_expanded,
-        "paraphrase_requested": 0,
-        "paraphrase_accepted": 0,
-        "paraphrase_rejected": 0,
-        "surface_passed": tally.surface_passed,
-        "trace_derived": tally.trace_derived,
-        "trace_dropped": sum(tally.trace_drops.values()),
-        "schema_passed": tally.schema_passed,
-        "replay_passed": tally.replay_passed,
-        **_quality_counts(inputs.surface_quality),
-        **_balancing_counts(inputs.balancing),
-        "published": tally.published,
-    }
-
-
-def _quality_counts(report: Mapping[str, Json] | None) -> dict[str, Json]:
-    if report is None:
-        return {}
-    errors = report["judge_error_counts"]
-    return {
-        "surface_quality_evaluated": report["evaluated"],
-        "surface_quality_kept": report["kept"],
-        "surface_quality_dropped_python": report["dropped_by_python"],
-        "surface_quality_dropped_judge": report["dropped_by_surface_judge"],
-        "surface_quality_judge_errors": _total(errors),
-    }
-
-
-def _balancing_counts(report: Mapping[str, Json] | None) -> dict[str, Json]:
-    if report is None:
-        return {}
-    counts = report["counts"]
-    assert isinstance(counts, Mapping)
-    return {
-        "dedup_balancing_input": counts["stage_ten_survivors"],
-        "dedup_balancing_selected": counts["selected"],
-        "dedup_balancing_dropped": counts["dropped"],
-        "semantic_duplicates": counts["final_duplicates"],
-    }
-
-
-def _total(counts: Json) -> int:
-    assert isinstance(counts, Mapping)
-    return sum(count for count in counts.values() if isinstance(count, int))
 
 
 def _artifacts(inputs: ManifestInputs) -> Json:

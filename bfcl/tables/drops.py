@@ -57,18 +57,19 @@ VERDICTS: Final = (
 
 def read_dropped(path: Path, verdicts: Verdicts) -> Iterator[Dropped]:
     """The dropped tasks of a stage's table, in row order. Raises DriftError `table_unreadable`."""
-    for task_id, passed, reason in _columns(path, ("task_id", verdicts.passed, verdicts.reason)):
+    for task_id, passed, reason in read_columns(path, ("task_id", verdicts.passed, verdicts.reason)):
         if not passed:
             yield Dropped(TaskId(task_id), ", ".join(verdicts.words(reason)) or _UNNAMED)
 
 
 def read_templates(path: Path) -> dict[TaskId, TemplateId]:
     """Task to template, in row order, of `task_instances.parquet`. Raises DriftError `table_unreadable`."""
-    found = _columns(path, ("task_id", "template_id"))
+    found = read_columns(path, ("task_id", "template_id"))
     return {TaskId(task_id): TemplateId(template_id) for task_id, template_id in found}
 
 
-def _columns(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+def read_columns(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The values of a few columns of a table, row by row. Raises DriftError `table_unreadable`."""
     import pyarrow as pa
     import pyarrow.parquet
 

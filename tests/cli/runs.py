@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bfcl.graph.layout import RunTree
-from bfcl.records.plan import Plan
 from bfcl.records.task import Task
-from bfcl.tables.codec import PLANS, REPLAY_VERDICTS, SCHEMA_VERDICTS, SURFACES, TASKS, TRACES, Codec
 from bfcl.tables.parquet import TableWriter
 from tests.release import samples
 
-CODECS: Mapping[str, Codec[Any]] = {
-    codec.artifact: codec for codec in (TASKS, PLANS, SURFACES, TRACES, SCHEMA_VERDICTS, REPLAY_VERDICTS)
-}
-
-
-def plan(of: Task) -> Plan:
-    return Plan(
-        task_id=of.task_id,
-        template_id=of.template_id,
-        turn_policy=of.turn_policy,
-        num_user_turns=2,
-        num_tool_calls=3,
-        is_multi_turn=True,
-        has_user_confirmation=True,
-        has_slot_correction=False,
-        steps=({"kind": "user", "source": "first_turn"},),
-    )
-
-
-def records(of: Task, **edits: Any) -> dict[str, Any]:
-    """Artifact name to the record of a task that passes every stage; `edits` replace records, None leaves one out."""
-    good = {
-        "task_instances": of,
-        "conversation_plans": plan(of),
-        "rendered_conversations": samples.surface(of),
-        "expected_traces": samples.trace(of),
-        "schema_validated_traces": samples.schema(of),
-        "replay_validated_tasks": samples.replay(of),
-    }
-    assert edits.keys() <= good.keys()
-    return {**good, **edits}
+CODECS = samples.CODECS
+records = samples.records
 
 
 def write_run(root: Path, tasks: Sequence[dict[str, Any]], *, without: Sequence[str] = ()) -> RunTree:

@@ -70,7 +70,7 @@ computed shards
 refused shards
   render: a
 
-1 shards computed, 3 taken from the store
+1 shard computed, 3 taken from the store
 """
     assert bfcl("build-report", "--format", "text") == (0, text, "")
 
@@ -110,6 +110,16 @@ def test_report_names_at_most_ten_shards_a_task(bfcl: Command, project: Path) ->
     write_log(project, {"expand": body("expand", 1.0, *((f"t{number}", "computed") for number in range(12)))})
     said = bfcl("build-report", "--format", "text")
     assert "  expand: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more\n" in said.out
+
+
+def test_report_names_shards_once_where_several_tasks_computed_the_same(bfcl: Command, project: Path) -> None:
+    same = [("a", "computed"), ("b", "computed")]
+    tasks = {"expand": same, "render": same[:1], "expected_trace": same, "final_output": [("a", "hit")]}
+    write_log(project, {task: body(task, 1.0, *events) for task, events in tasks.items()})
+    said = bfcl("build-report", "--format", "text")
+    assert said.out.partition("\n\ncomputed shards\n")[2] == (
+        "  expand, expected_trace: a, b\n  render: a\n\n5 shards computed, 1 taken from the store\n"
+    )
 
 
 def test_report_of_an_invocation_without_tasks_says_so(bfcl: Command, project: Path) -> None:

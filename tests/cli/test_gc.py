@@ -79,6 +79,7 @@ def test_gc_as_json_carries_every_number(bfcl: Command, project: Path) -> None:
             "stages": {"expand": {"results": 1, "size_bytes": json.loads(said.out)["freed_bytes"] - 5}},
             "leftovers_bytes": 5,
             "configurations": [forgotten],
+            "configuration_names": {forgotten: "configs/old.yaml"},
         },
         "freed_bytes": json.loads(said.out)["freed_bytes"],
         "unread_configurations": [],
@@ -95,7 +96,7 @@ def test_directory_of_configurations_keeps_each_of_them(bfcl: Command, project: 
     assert said.out.splitlines()[-1].startswith("removed 0 results")
     said = bfcl("gc", "--config", "configs", "--format", "text")
     assert said.out.splitlines()[-1].startswith("removed 1 result (")
-    assert "  configurations forgotten: " in said.out
+    assert "  configurations forgotten:\n" in said.out
 
 
 @pytest.mark.parametrize("way", ["build/runs", "configuration", "option"])
@@ -113,18 +114,76 @@ def test_result_that_a_manifest_names_stays_wherever_the_run_is(
     assert entry.path.is_dir()
 
 
-WARNING = "configs/broken.yaml names no run: what a publication of it may name was not looked for\n"
+WARNING = "configs/silent.yaml names no run: what a publication of it may name was not looked for\n"
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_configuration_that_names_no_run_is_told(bfcl: Command, project: Path, format_: str) -> None:
-    configure(project, "broken").write_text("- [\n")
+    configure(project, "silent").write_text("family: bfcl\n")
     put(project, "render")
     assert bfcl("gc", "--dry-run", "--format", format_).err == WARNING
 
 
-def test_warning_comes_before_anything_is_removed(bfcl: Command, project: Path) -> None:
+UNREADABLE = (
+    "build_roots_unreadable: configs/{name}.yaml: cannot be read as a configuration, so nobody knows where its run "
+    "lies and which stored results that names; nothing was removed\n"
+    "  fix: mend it, or move it out of `configs` and name its run, if it has one, with `--run`\n"
+)
+NO_RUN = (
+    "run_not_found: {name}: `--run` names no run directory: neither run_manifest.json nor stage_cache/ is there; "
+    "nothing was removed\n  fix: name the directory that holds run_manifest.json, or leave `--run` out\n"
+)
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--config", "configs/mine.yaml"]])
+def test_configuration_that_cannot_be_read_and_run_that_is_not_there_stop_it_all_named(
+    bfcl: Command, project: Path, more: list[str]
+) -> None:
+    configure(project, "mine")
+    for name in ("broken", "other"):
+        configure(project, name).write_text("- [\n")
+    (project / "build" / "runs").mkdir(parents=True)
+    entry = put(project, "render")
+    told = UNREADABLE.format(name="broken") + UNREADABLE.format(name="other")
+    told += NO_RUN.format(name="gone") + NO_RUN.format(name="build/runs")
+    said = bfcl("gc", "--run", "gone", "--run", "build/runs", "--format", "text", *more)
+    assert said == (1, "", told)
+    assert entry.path.is_dir()
+
+
+def test_unreadable_configuration_that_is_moved_away_stops_nothing_and_its_run_can_be_given(
+    bfcl: Command, project: Path, tmp_path: Path
+) -> None:
+    entry = put(project, "final_output")
     configure(project, "broken").write_text("- [\n")
+    run = tmp_path / "outside" / "far"
+    run.mkdir(parents=True)
+    (run / "run_manifest.json").write_text(json.dumps([entry.fp]))
+    (project / "configs" / "broken.yaml").rename(project / "broken.txt")
+    assert bfcl("gc", "--run", str(run), "--format", "text").err == ""
+    assert entry.path.is_dir()
+
+
+def test_forgotten_configurations_are_named_by_file_by_experiment_or_as_unknown(bfcl: Command, project: Path) -> None:
+    mine, old = configure(project, "mine"), configure(project, "old")
+    known = point(project, old, put(project, "render"))
+    key = Key(stage="final_output", shard=None, code="", params={"expt_name": "older"}, inputs={})
+    (published,) = Store(BuildTree(project)).put([(key, {"x": b""})])
+    for ck in ("aaaa", "bbbb"):
+        entry = published if ck == "aaaa" else put(project, "expand")
+        stage = str(entry.key["stage"])
+        pointer = Pointer(stage=stage, fp=entry.fp, record_digest=entry.record_digest)
+        write_pointer(BuildTree(project).pointer(ck, stage), pointer)
+    names = {known: "configs/old.yaml", "aaaa": "earlier settings of experiment older", "bbbb": None}
+    lines = "".join(f"    {ck}  {names[ck] or 'unknown: it never finished a run'}\n" for ck in sorted(names))
+    said = bfcl("gc", "--dry-run", "--config", str(mine), "--format", "text")
+    assert f"  configurations would be forgotten:\n{lines}would remove 3 results (" in said.out
+    document = json.loads(bfcl("gc", "--config", str(mine), "--format=json").out)
+    assert document["removed"]["configuration_names"] == names
+
+
+def test_warning_comes_before_anything_is_removed(bfcl: Command, project: Path) -> None:
+    configure(project, "silent").write_text("family: bfcl\n")
     entry = put(project, "render")
     lock = build_lock(BuildTree(project))
     lock.acquire()

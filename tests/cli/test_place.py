@@ -15,6 +15,7 @@ from tests.cli.conftest import Ended
 from tests.release import samples
 
 Command = Callable[..., Ended]
+SOUGHT = "build/runs/ and where configs/*.yaml and packs/*/validate.yaml write"
 FIX = "  fix: run `doit generate` first, or name a run with `--run`\n"
 ID = "plant__read_then_set__0000000000000001"
 
@@ -109,7 +110,7 @@ def test_damaged_table_of_another_run_hides_no_task_and_is_told_where_none_is_fo
 def test_project_without_a_run_is_refused(bfcl: Command, project: Path) -> None:
     write_config(project, "tiny.yaml")
     (project / "build" / "runs" / "empty").mkdir(parents=True)
-    said = f"run_not_found: .: neither configs/*.yaml nor build/runs/ leads to a run with stage tables\n{FIX}"
+    said = f"run_not_found: .: no run with stage tables was found in {SOUGHT}\n{FIX}"
     assert bfcl("trace", "--format", "text", ID) == (1, "", said)
 
 
@@ -148,8 +149,43 @@ def test_run_may_stand_anywhere(bfcl: Command, project: Path, tmp_path: Path) ->
 
 
 def test_run_without_tables_is_refused(bfcl: Command, project: Path) -> None:
-    said = f"run_not_found: gone: holds no stage_cache/task_instances.parquet\n{FIX}"
-    assert bfcl("trace", "--format", "text", ID, "--run", "gone") == (1, "", said)
+    said = f"run_not_found: far/gone: holds no stage_cache/task_instances.parquet\n{FIX}"
+    assert bfcl("trace", "--format", "text", ID, "--run", "far/gone") == (1, "", said)
+
+
+def test_run_beside_a_pack_that_brings_its_configuration_is_searched(bfcl: Command, project: Path) -> None:
+    own = project / "packs" / "desk" / "validate.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("output_dir: ../desk_output\nexpt_name: smoke\n")
+    runs.good_run(project / "packs" / "desk_output" / "smoke")
+    assert run_line(bfcl("trace", "--format", "text", ID)) == "run        packs/desk_output/smoke"
+
+
+def test_run_is_meant_by_its_name_or_its_run_id_where_no_such_directory_is(bfcl: Command, project: Path) -> None:
+    write_config(project, "mine.yaml", expt_name="mine", output_dir="../far")
+    published = samples.published(project / "far" / "mine", 2, rejected=())
+    run_id = json.loads((published / "run_manifest.json").read_bytes())["run_id"]
+    for name in ("mine", run_id):
+        assert json.loads(bfcl("verify", name).out)["run"] == "far/mine"
+    runs.good_run(project / "mine", 1)
+    assert run_line(bfcl("trace", "--format", "text", ID, "--run", "mine")) == "run        mine"
+
+
+def test_name_of_two_runs_is_ambiguous_and_of_none_is_told_with_what_was_looked_at(
+    bfcl: Command, project: Path
+) -> None:
+    write_config(project, "mine.yaml", expt_name="a", output_dir="../far")
+    for name in ("build/runs/a", "far/a"):
+        runs.good_run(project / name)
+    assert bfcl("trace", "--format", "text", ID, "--run", "a").err == (
+        "run_ambiguous: a: 2 runs have this name: build/runs/a, far/a; expected one\n"
+        "  fix: give the path of one, such as build/runs/a\n"
+    )
+    assert bfcl("trace", "--format", "text", ID, "--run", "b").err == (
+        "run_not_found: b: no such directory, and no run of this project has this name or run id; looked for in "
+        f"{SOUGHT}: build/runs/a, far/a\n"
+        "  fix: run `doit generate` first, or give the path of a run directory\n"
+    )
 
 
 def test_project_root_is_the_nearest_directory_with_a_dodo(tmp_path: Path) -> None:

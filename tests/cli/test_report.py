@@ -17,6 +17,8 @@ for library in ("jinja2", "altair", "vl_convert"):
 
 Command = Callable[..., Ended]
 
+SOUGHT = "build/runs/ and where configs/*.yaml and packs/*/validate.yaml write"
+
 
 def test_page_goes_to_the_build_directory_and_its_path_to_stdout(bfcl: Command, project: Path) -> None:
     releases.release(project / "build" / "runs" / "demo")
@@ -89,7 +91,7 @@ def test_only_published_run_is_found_and_named(bfcl: Command, project: Path) -> 
     assert bfcl("report") == (
         0,
         f"{project}/build/report/demo.html\n",
-        "run: build/runs/demo (none was named; the only published one in build/runs and where configs/*.yaml write)\n",
+        f"run: build/runs/demo (none was named; the only published one in {SOUGHT})\n",
     )
     said = bfcl("report", "--format", "json")
     assert (json.loads(said.out)["run"], said.err) == ("build/runs/demo", "")
@@ -121,7 +123,8 @@ def test_run_that_is_not_published_is_no_run(bfcl: Command, project: Path) -> No
     said = bfcl("report")
     assert (said.status, said.out) == (1, "")
     assert "run_not_found: " in said.err
-    assert "no run of this project is published\n  fix: run `doit generate` first, or name the directory" in said.err
+    told = f"no run of this project is published; looked for in {SOUGHT}"
+    assert f"{told}\n  fix: run `doit generate` first, or name the directory" in said.err
 
 
 def test_run_that_does_not_verify_is_refused_with_every_problem(bfcl: Command, project: Path) -> None:
@@ -132,6 +135,39 @@ def test_run_that_does_not_verify_is_refused_with_every_problem(bfcl: Command, p
     assert (said.status, said.out) == (1, "")
     assert said.err.count("release_hash_mismatch: ") == 2
     assert not (project / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("runs/demo/page.html", "inside the run directory runs/demo, where only a run writes"),
+        ("runs/demo/stage_cache/new/page.html", "inside the run directory runs/demo, where only a run writes"),
+        ("runs/other/page.html", "inside the run directory runs/other, where only a run writes"),
+        ("link/page.html", "inside the run directory runs/other, where only a run writes"),
+        ("packs/studio/docs/page.html", "inside the pack packs/studio, which the page would change"),
+        (f"build/{'a' * 64}/page.html", f"inside build/{'a' * 64}, where only the build writes"),
+        ("build/refs/0123/page.html", "inside build/refs, where only the build writes"),
+        ("build/log/page.html", "inside build/log, where only the build writes"),
+    ],
+)
+def test_page_goes_into_no_run_no_pack_and_no_store(bfcl: Command, project: Path, output: str, told: str) -> None:
+    releases.release(project / "runs" / "demo")
+    (project / "runs" / "other" / "stage_cache").mkdir(parents=True)
+    (project / "link").symlink_to(project / "runs" / "other")
+    pack = project / "packs" / "studio"
+    pack.mkdir(parents=True)
+    (pack / "manifest.yaml").touch()
+    before = sorted(project.rglob("*"))
+    said = bfcl("report", "runs/demo", "--output", output, "--format", "json")
+    assert (said.status, said.out) == (1, "")
+    assert json.loads(said.err)["reason"] == f"--output lies {told}"
+    assert sorted(project.rglob("*")) == before
+
+
+@pytest.mark.parametrize("output", ["build/page.html", "build/report/mine/page.html", "packs/page.html"])
+def test_page_may_lie_beside_them(bfcl: Command, project: Path, output: str) -> None:
+    releases.release(project / "runs" / "demo")
+    assert bfcl("report", "runs/demo", "--output", output) == (0, f"{project / output}\n", "")
 
 
 def test_two_ways_to_name_the_run_are_one_too_many(bfcl: Command, project: Path) -> None:

@@ -44,10 +44,10 @@ def test_every_changed_and_missing_file_is_named(bfcl: Command, project: Path) -
 
 def test_directory_without_manifest_is_refused(bfcl: Command, project: Path) -> None:
     said = (
-        "nowhere: release_manifest_missing: holds no run_manifest.json, so nothing in it is published\n"
+        "far/nowhere: release_manifest_missing: holds no run_manifest.json, so nothing in it is published\n"
         "  fix: run `doit generate`, or name the directory of a finished run\n"
     )
-    assert bfcl("verify", "--format", "text", "nowhere") == (1, "", said)
+    assert bfcl("verify", "--format", "text", "far/nowhere") == (1, "", said)
 
 
 def test_release_that_holds_is_a_document_to_scripts(bfcl: Command, project: Path) -> None:

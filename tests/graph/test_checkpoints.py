@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from bfcl.digest import blake3_file
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from bfcl.digest import blake3_file, sha256_file
 from bfcl.graph.commit_record import read_commit_record
 from bfcl.graph.late import late
 from bfcl.graph.publish import withdraw
@@ -120,3 +128,36 @@ def test_inherited_result_that_was_exchanged_stops_the_next_checkpoint(chain: Ch
             "  fix: delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
         ]
     assert left(chain) == NAMES[:3]
+
+
+def test_stage_table_is_hashed_with_sha256_once_for_its_checkpoint_and_the_manifest(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: Counter[str] = Counter()
+    digest = hashlib.file_digest
+
+    def counted(stream: BinaryIO, name: str) -> object:
+        hashed[Path(stream.name).name] += 1
+        return digest(stream, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", counted)
+    withdraw(chain.run.root)
+    with opened(chain.project) as session:
+        run(session)
+    tables = [file for stage in STAGES for file in stage.writes]
+    assert {file: hashed[file] for file in tables} == dict.fromkeys(tables, 1)
+    manifest = json.loads(chain.run.manifest.read_bytes())
+    for file in tables:
+        assert manifest["artifacts"][Path(file).stem]["content_hash"] == sha256_file(chain.run.stage_cache / file)
+
+
+def test_copy_changed_after_its_checkpoint_stops_the_release(chain: Chain) -> None:
+    with opened(chain.project) as session:
+        run(session, stop_after="final_output")
+        path = session.run.stage_cache / "replay_validated_tasks.parquet"
+        path.write_bytes(path.read_bytes()[::-1])
+        assert refused(lambda: late("publish")(session)) == [
+            "build_cache_tampered: stage_cache/replay_validated_tasks.parquet: has changed since it was written\n"
+            f"  fix: delete {path}; the next run writes it again"
+        ]
+    assert not chain.run.manifest.exists()

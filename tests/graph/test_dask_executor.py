@@ -295,7 +295,8 @@ def test_address_where_nothing_listens_is_refused_and_leaves_no_thread() -> None
         ("scheduler", "names no port"),
         ("scheduler:x", "names no port"),
         (f"scheduler:{10**30}", "names no port"),
-        ("http://scheduler:1", "`http://` is no protocol of dask"),
+        ("ws://scheduler", "names no port"),
+        ("http://scheduler:1", "`http://` is no protocol that is spoken here"),
     ],
 )
 def test_address_that_is_none_is_refused_and_leaves_no_thread(address: str, reason: str) -> None:
@@ -304,6 +305,21 @@ def test_address_that_is_none_is_refused_and_leaves_no_thread(address: str, reas
         check_cluster(address)
     assert str(caught.value) == (
         f"executor_unreachable: dask:{address}: {reason}\n"
+        f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
+    )
+    assert set(threading.enumerate()) == before
+
+
+@pytest.mark.parametrize("scheme", ["tls", "wss"])
+def test_encrypted_address_without_certificates_is_refused_and_leaves_no_thread(scheme: str) -> None:
+    before = set(threading.enumerate())
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"{scheme}://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(StageError) as caught:
+            check_cluster(address)
+    assert str(caught.value) == (
+        f"executor_unreachable: dask:{address}: asks for certificates, and dask's own settings "
+        "(`distributed.comm.tls`) name none\n"
         f"  fix: start a scheduler there or mend the address, {ELSEWHERE}"
     )
     assert set(threading.enumerate()) == before

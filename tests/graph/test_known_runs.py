@@ -21,7 +21,15 @@ def test_runs_come_in_the_order_default_build_other_configurations(tmp_path: Pat
     found = known_runs(tmp_path)
     names = [run.root.relative_to(tmp_path).as_posix() for run in found.runs]
     assert names == ["build/runs/z", "build/runs/x", "build/runs/y", "far/a", "far/b"]
-    assert found.unreadable == ()
+    assert (found.runless, found.unreadable) == ((), ())
+    assert sorted(found.digests.values()) == [tmp_path / "configs" / f"{name}.yaml" for name in ("a", "b", "tiny")]
+
+
+def test_run_that_a_pack_names_itself_comes_last(tmp_path: Path) -> None:
+    write_config(tmp_path / "packs" / "desk" / "validate.yaml", "smoke", "../desk_output")
+    write_config(tmp_path / "configs" / "a.yaml", "a")
+    names = [run.root.relative_to(tmp_path).as_posix() for run in known_runs(tmp_path).runs]
+    assert names == ["build/runs/a", "packs/desk_output/smoke"]
 
 
 def test_run_that_two_configurations_name_through_a_link_comes_once(tmp_path: Path) -> None:
@@ -32,12 +40,14 @@ def test_run_that_two_configurations_name_through_a_link_comes_once(tmp_path: Pa
     assert [run.root for run in known_runs(tmp_path).runs] == [tmp_path / "far" / "a"]
 
 
-def test_configurations_that_name_no_run_are_told(tmp_path: Path) -> None:
-    broken, silent = tmp_path / "configs" / "broken.yaml", tmp_path / "configs" / "silent.yaml"
+def test_configurations_that_name_no_run_and_those_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
+    broken, silent, lost = (tmp_path / "configs" / f"{name}.yaml" for name in ("broken", "silent", "lost"))
     write_config(silent, "''")
     broken.write_text("- [\n")
+    lost.symlink_to(tmp_path / "nowhere.yaml")
     found = known_runs(tmp_path)
-    assert (found.runs, found.unreadable) == ((), (broken, silent))
+    assert (found.runs, found.runless, found.unreadable) == ((), (silent,), (broken, lost))
+    assert list(found.digests.values()) == [silent]
     assert run_named_by(tmp_path, broken) is None
 
 

@@ -64,15 +64,30 @@ def test_worst_templates_are_told_with_their_largest_reason_and_the_rest_in_one_
         loss("fourth", "render", "leak", 1, 2, 4),
     )
     assert worst_templates(found, 1) == [
-        "  big: 1,201 of 1,400 not published: 1 bad in trace, 1,200 late in trace",
+        "  big: 1,201 of 1,400 dropped: 1 bad in trace, 1,200 late in trace",
         "  and 3 more templates with 3: `bfcl build-report` lists them",
     ]
     assert worst_templates(found[2:], 2) == [
-        "  small: 1 of 2 not published: 1 leak in render",
-        "  third: 1 of 2 not published: 1 leak in render",
+        "  small: 1 of 2 dropped: 1 leak in render",
+        "  third: 1 of 2 dropped: 1 leak in render",
         "  and 1 more template with 1: `bfcl build-report` lists them",
     ]
     assert worst_templates(()) == []
+
+
+def test_good_tasks_that_were_not_selected_are_no_loss_and_counted_apart() -> None:
+    found = (
+        loss("big", "dedup_balancing", "balance_quota", 1200, 1400, 1),
+        loss("small", "render", "leak", 1, 2, 4),
+        loss("small", "dedup_balancing", "balance_quota", 1, 2, 5),
+        loss("third", "dedup_balancing", "semantic_duplicate", 3, 9, 5),
+    )
+    assert worst_templates(found) == [
+        "  third: 3 of 9 dropped: 3 semantic_duplicate in dedup_balancing",
+        "  small: 1 of 2 dropped: 1 leak in render",
+        "  not selected, as there were enough: 1,201 good tasks of 2 templates",
+    ]
+    assert worst_templates(found[2:3]) == ["  not selected, as there were enough: 1 good task of 1 template"]
 
 
 def test_without_the_table_of_tasks_nothing_is_known(tmp_path: Path) -> None:

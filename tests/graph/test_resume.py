@@ -78,7 +78,34 @@ def test_resume_without_a_run_before_is_refused(project: Path) -> None:
         assert refused(lambda: late("prepare")(session)) == [
             f"stage_resume_invalid: stage_cache/checkpoints: no checkpoint is there{way_back(chain)}"
         ]
-    assert [path.name for path in chain.run.root.iterdir()] == [".bfcl.lock"]
+    assert not chain.tree.root.exists()
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_resume_that_is_refused_by_the_gate_leaves_no_view_and_no_lock_of_its_own(
+    project: Path, was_there: bool
+) -> None:
+    chain = Chain(project)
+    edit(project / "packs" / "studio" / "validation_cases.yaml", "success", "structured_error")
+    if was_there:
+        with opened(project) as session:
+            late("prepare")(session)
+        assert chain.run.lock.is_file()
+    before = everything(chain)
+    with opened(project, skip_until="reference_profile") as session:
+        first, *_ = refused(lambda: late("prepare")(session))
+        assert first.startswith("stage_resume_invalid: pack: is silver, not gold\n")
+    assert everything(chain) == before
+
+
+def everything(chain: Chain) -> list[str]:
+    """Whatever lies in the build and the run, directories included."""
+    return sorted(
+        path.relative_to(chain.project).as_posix()
+        for top in (chain.tree.root, chain.run.root)
+        for path in (top, *top.rglob("*"))
+        if path.exists()
+    )
 
 
 # --- configuration, pack, program ---------------------------------------------------------------------------------

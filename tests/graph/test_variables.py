@@ -85,6 +85,26 @@ def test_malformed_value_is_refused(given: dict[str, str], text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "seen"),
+    [
+        ("ucx://scheduler:1", "the protocol `ucx://`"),
+        ("inproc://10.0.0.1/8/1", "the protocol `inproc://`"),
+        ("TCP://scheduler:1", "the protocol `TCP://`"),
+        ("://scheduler:1", "the protocol of <str, 14>"),
+        ("me:SECRETPW@x://scheduler:1", "the protocol of <str, 27>"),
+    ],
+)
+def test_protocol_that_no_scheduler_is_reached_by_is_refused_with_those_that_are(address: str, seen: str) -> None:
+    given = {"executor": f"dask:{address}"}
+    with pytest.raises(ConfigError) as caught:
+        check_variables(given, GENERATE)
+    assert str(caught.value) == (
+        f"generation_config_invalid: executor: {seen} is not supported; expected HOST:PORT, alone or behind one of "
+        "`tcp://`, `tls://`, `ws://`, `wss://`\n  fix: write `executor=dask:127.0.0.1:8786` or leave it out"
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "fix"),
     [
         ("workers", FIX),

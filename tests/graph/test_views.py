@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.digest import blake3_file
 from bfcl.errors import DriftError
 from bfcl.graph.views import Views
 
@@ -128,3 +129,28 @@ def test_copies_made_by_two_threads_are_all_known(tmp_path: Path) -> None:
             list(pool.map(lambda item: views.copy({item[0]: item[1]}), sources.items()))
         views.check(dict.fromkeys(sources))
         assert [(views.directory / name).read_text() for name in sources] == [f"{name} {turn}" for name in sources]
+
+
+def test_copy_is_hashed_once_until_the_file_system_tells_of_a_change(
+    views: Views, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views.copy({"table": source})
+    views.check(dict.fromkeys(["table"]))
+    hashed: list[str] = []
+
+    def counted(path: Path) -> str:
+        hashed.append(path.name)
+        return blake3_file(path)
+
+    monkeypatch.setattr("bfcl.graph.views.blake3_file", counted)
+    for _ in range(3):
+        views.check(dict.fromkeys(["table"]))
+    assert hashed == []
+    before = (views.directory / "table").stat()
+    (views.directory / "table").write_bytes(b"rows and more")
+    os.utime(views.directory / "table", ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DriftError, match="stage_cache/table: has changed since it was written"):
+        views.check(dict.fromkeys(["table"]))
+    assert hashed == ["table"]
+    with pytest.raises(DriftError, match="stage_cache/table: has changed since it was written"):
+        Views(views.directory).check(dict.fromkeys(["table"]))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bfcl.canonical import Json, readable_json
 from bfcl.config.model import Lineage, OraclePackPaths, OracleRuntime, RunConfig
 from bfcl.digest import Digest, sha256_file, sha256_of
 from bfcl.exports.report import exports_block
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish, stage_release
+from bfcl.pack.fingerprint import fingerprint
 from bfcl.pack.model import Manifest, Pack
 from bfcl.records.ids import TaskId, TemplateId, Tier
+from bfcl.records.plan import Plan
 from bfcl.records.surface import Surface, Turn, Violation
 from bfcl.records.task import Task
 from bfcl.records.template import Milestone, Paraphrase, Slot, Template
@@ -19,21 +23,26 @@ from bfcl.records.tool import Tool
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, SchemaVerdict, ToolResult
 from bfcl.stages.artifacts import stage_artifacts
-from bfcl.stages.final_output import (
-    Gates,
-    PublicationPlan,
-    RowContext,
-    assemble,
-    publication_plan,
-    row_context,
-    tally,
-)
+from bfcl.stages.final_output import RowContext, assemble, row_context
+from bfcl.stages.publication_plan import Gates, PublicationPlan, publication_plan
 from bfcl.stages.run_manifest import ManifestInputs, Runtime, run_manifest
+from bfcl.stages.tally import tally
+from bfcl.stages.task_identity import identity_of
 from bfcl.tables.benchmark import BenchmarkRow, encode_row
+from bfcl.tables.codec import PLANS, REPLAY_VERDICTS, SCHEMA_VERDICTS, SURFACES, TASKS, TRACES, Codec
+from bfcl.tables.columns import COLUMNS
 from bfcl.tables.decisions import Decision
+from bfcl.tables.parquet import TableWriter
 
+PACK_FILES = {"tree/manifest.yaml": sha256_of(b"manifest"), "tree/tools.json": sha256_of(b"tools")}
 PROMPT = "You operate the valves."
 PROMPT_ID = "sha256:0123456789abcdef"
+SEED = 7
+"""Of the run."""
+
+CODECS: Mapping[str, Codec[Any]] = {
+    codec.artifact: codec for codec in (TASKS, PLANS, SURFACES, TRACES, SCHEMA_VERDICTS, REPLAY_VERDICTS)
+}
 
 READ = Tool(
     name="read_valve",
@@ -201,7 +210,7 @@ def config(run_dir: Path = Path("/runs/demo"), policy: str = "strict_separation"
         oracle_pack=OraclePackPaths(manifest_path=Path("/packs/plant/manifest.yaml")),
         oracle_runtime=OracleRuntime(clock="2026-01-01T00:00:00+00:00"),
         lineage=Lineage(policy=policy),  # type: ignore[arg-type]
-        random_seed=7,
+        random_seed=SEED,
     )
 
 
@@ -228,8 +237,8 @@ def pack() -> Pack:
         has_fixtures=False,
         templates=(template(),),
         cases=(),
-        fingerprint=sha256_of(b"pack"),
-        entries={"tree/manifest.yaml": sha256_of(b"manifest"), "tree/tools.json": sha256_of(b"tools")},
+        fingerprint=fingerprint(PACK_FILES),
+        entries=PACK_FILES,
         paths={},
         code={},
         documents={},
@@ -271,13 +280,81 @@ def decisions(count: int, *, rejected: Sequence[int] = ()) -> list[Decision]:
     return [decision(number, guards=("must_omit",) if number in rejected else ()) for number in range(1, count + 1)]
 
 
-def write_artifacts(run_dir: Path) -> dict[str, Digest]:
-    """Stand-ins for what the stages leave in `stage_cache/`."""
+def plan(of: Task) -> Plan:
+    return Plan(
+        task_id=of.task_id,
+        template_id=of.template_id,
+        turn_policy=of.turn_policy,
+        num_user_turns=2,
+        num_tool_calls=3,
+        is_multi_turn=True,
+        has_user_confirmation=True,
+        has_slot_correction=False,
+        steps=({"kind": "user", "source": "first_turn"},),
+    )
+
+
+def expanded(of: Task) -> Task:
+    """The task with the seed that follows from what it binds, as stage tables hold it."""
+    return dataclasses.replace(of, seed=identity_of(of).seed(SEED))
+
+
+def records(of: Task, **edits: Any) -> dict[str, Any]:
+    """Artifact name to the record of a task that passes every stage; `edits` replace records, None leaves one out."""
+    good = {
+        "task_instances": of,
+        "conversation_plans": plan(of),
+        "rendered_conversations": surface(of),
+        "expected_traces": trace(of),
+        "schema_validated_traces": schema(of),
+        "replay_validated_tasks": replay(of),
+    }
+    assert edits.keys() <= good.keys()
+    return {**good, **edits}
+
+
+def decided(of: Decision) -> dict[str, Any]:
+    """The records of a task of which the stages decided so."""
+    one = task(int(of.task_id[-16:], 16))
+    violations = [Violation(guard=guard, key="slot", value="bar") for guard in of.guards]  # type: ignore[arg-type]
+    return records(
+        one,
+        task_instances=expanded(one),
+        rendered_conversations=surface(one, violations),
+        replay_validated_tasks=replay(one, of.replay_reason),
+    )
+
+
+def write_table(path: Path, artifact: str, lines: Sequence[bytes]) -> None:
+    """A stage table of these rows."""
+    with TableWriter(path, artifact) as table:
+        table.write(lines)
+        table.close()
+
+
+def write_artifacts(run_dir: Path, made: Sequence[Decision]) -> dict[str, Digest]:
+    """What the stages leave in `stage_cache/`: tables and reports as verified, else a line in place of a document."""
+    reports: dict[str, Json] = {
+        "oracle_validation_report": {
+            "tier": "gold",
+            "pack_id": pack().manifest.pack_id,
+            "version": pack().manifest.version,
+            "pack_fingerprint": pack().fingerprint,
+            "oracle_kind": "python",
+        },
+        "reference_profile": {"reference_content_hash": None},
+    }
+    each = [decided(one) for one in made]
     hashes = {}
     for name, relative in stage_artifacts(()).items():
         path = run_dir / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(f"{name}\n".encode())
+        if name in CODECS:
+            write_table(path, name, [CODECS[name].encode(one[name]) for one in each])
+        elif name in COLUMNS:
+            write_table(path, name, [])
+        else:
+            path.write_bytes(readable_json(reports[name]) if name in reports else f"{name}\n".encode())
         hashes[name] = sha256_file(path)
     return hashes
 
@@ -303,8 +380,6 @@ def inputs(
         published=tables.published,
         artifacts=artifacts,
         holding=frozenset(),
-        surface_gate=Gates().surface_gate,
-        ordering=Gates().ordering,
         exports=exports_block(None, tables.published),
         build={"contract": "bfcl-build/1", "publication_key": "0" * 64, "stages": {}},
     )
@@ -312,12 +387,12 @@ def inputs(
 
 def request(run_dir: Path, made: Sequence[Decision]) -> ReleaseRequest:
     """A release of the decided tasks, its artifacts on disk."""
-    artifacts = write_artifacts(run_dir)
-    plan: PublicationPlan = publication_plan(made, Gates())
-    raw = [row(int(name[-16:], 16)) for name in plan.raw]
+    artifacts = write_artifacts(run_dir, made)
+    planned: PublicationPlan = publication_plan(made, Gates())
+    raw = [row(int(name[-16:], 16)) for name in planned.raw]
     return ReleaseRequest(
-        plan=plan,
-        fill=lambda staging: stage_release(staging, lambda: map(encode_row, raw), plan),
+        plan=planned,
+        fill=lambda staging: stage_release(staging, lambda: map(encode_row, raw), planned),
         export=lambda staging, tables: None,
         recheck=lambda: None,
         manifest=lambda tables: readable_json(run_manifest(inputs(run_dir, made, tables, artifacts))),

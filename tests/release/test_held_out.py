@@ -20,8 +20,8 @@ from bfcl.pack.model import HeldOut
 from bfcl.release.read import open_release
 from bfcl.release.verify import verify_release
 from bfcl.stages.artifacts import STAGE_ARTIFACTS
-from bfcl.stages.final_output import Gates, publication_plan
 from bfcl.stages.held_out_scan import held_out_scan, stage_four
+from bfcl.stages.publication_plan import Gates, publication_plan
 from bfcl.stages.run_manifest import run_manifest
 from bfcl.tables.benchmark import BenchmarkWriter, encode_row
 from tests.release.samples import decisions, inputs, pack, published, rows, write_artifacts
@@ -44,7 +44,7 @@ def published_under(policy: HeldOut, run_dir: Path, count: int = 4) -> Path:
         row["held_out_hit"] = False
     evidence = bindings(policy, count)
     scan = held_out_scan(scanned(count, policy), policy, stage_four(evidence, policy, count), len(plan.published))
-    artifacts = write_artifacts(run_dir)
+    artifacts = write_artifacts(run_dir, made)
     contents = {
         "held_out_normalized": readable_json(policy_json(policy)),
         "held_out_bindings": evidence,
@@ -142,7 +142,9 @@ def test_edited_artifact_is_refused(run_dir: Path, name: str) -> None:
 def test_manifest_that_lost_an_artifact_is_refused(run_dir: Path, name: str) -> None:
     edit_manifest(run_dir, lambda manifest: manifest["artifacts"].pop(name))
     (problem,) = refusal(run_dir)
-    assert f"release_manifest_invalid: artifacts.{name} is missing{READ_FIX}" in problem
+    assert (
+        f"release_manifest_invalid: artifacts.{name} is missing, while held_out.evaluated is true{READ_FIX}" in problem
+    )
 
 
 def test_manifest_that_denies_its_policy_is_refused(run_dir: Path) -> None:
@@ -203,26 +205,34 @@ def test_scan_that_says_something_else_than_the_rows_is_refused(run_dir: Path) -
     scan["action"] = "abort"
     scan["hits"] = [{"task_id": "x"}]
     scan["counts"].update(rows_scanned=9, rows_hit=1, rows_published=0)
-    scan["policy"]["seed"] = 3
-    scan["stage_four"]["counts"]["bind_attempts"] = 1
     forge(run_dir, "held_out_scan", readable_json(scan))
     problems = refusal(run_dir)
     assert [one.partition("held_out_scan: ")[2].partition(" is ")[0] for one in problems] == [
-        "`policy`",
-        "`stage_four`",
         "`action`",
         "`hits`",
         "`counts.rows_scanned`",
         "`counts.rows_hit`",
         "`counts.rows_published`",
     ]
-    assert problems[2] == f'{CODE}held_out_scan: `action` is "abort", expected "publish"{FIX}'
+    assert problems[0] == f'{CODE}held_out_scan: `action` is "abort", expected "publish"{FIX}'
+
+
+def test_scan_of_another_policy_than_the_manifest_tells_is_refused(run_dir: Path) -> None:
+    scan = json.loads((run_dir / HELD_OUT_ARTIFACTS["held_out_scan"]).read_bytes())
+    attempts = scan["stage_four"]["counts"]["bind_attempts"]
+    scan["policy"]["seed"] = 3
+    scan["stage_four"]["counts"]["bind_attempts"] = 1
+    forge(run_dir, "held_out_scan", readable_json(scan))
+    told = "release_report_mismatch: run_manifest.json: `held_out."
+    assert refusal(run_dir) == [
+        f"{told}policy.seed` is {POLICY.seed}, expected 3{FIX}",
+        f"{told}stage_four.counts.bind_attempts` is {attempts}, expected 1{FIX}",
+    ]
 
 
 def test_manifest_that_counts_other_rows_is_refused(run_dir: Path) -> None:
     edit_manifest(run_dir, lambda manifest: manifest["held_out"].update(rows_scanned=1, rows_hit=2, rows_dropped=3))
     assert refusal(run_dir) == [
-        f"{CODE}run_manifest: `held_out.rows_scanned` is 1, expected 4{FIX}",
-        f"{CODE}run_manifest: `held_out.rows_hit` is 2, expected 0{FIX}",
-        f"{CODE}run_manifest: `held_out.rows_dropped` is 3, expected 0{FIX}",
+        f"release_report_mismatch: run_manifest.json: `held_out.{name}` is {seen}, expected {wanted}{FIX}"
+        for name, seen, wanted in (("rows_dropped", 3, 0), ("rows_hit", 2, 0), ("rows_scanned", 1, 4))
     ]

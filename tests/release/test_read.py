@@ -161,7 +161,10 @@ def test_open_release_refuses_missing_and_mistyped_keys_all_at_once(edited: Call
         ),
         (
             lambda m: m["artifacts"]["benchmark_parquet"].update(content_hash="sha256:" + "0" * 64),
-            ["publication.published.content_hash differs from artifacts.benchmark_parquet: sha256:" + "0" * 64],
+            [
+                "publication.published.content_hash differs from artifacts.benchmark_parquet.content_hash: sha256:"
+                + "0" * 64
+            ],
         ),
         (
             lambda m: (

@@ -49,6 +49,8 @@ def restate(run_dir: Path, table: str, edit: Callable[[dict[str, Any]], Any] = l
     entry["content_hash"] = sha256_file(run_dir / entry["file"])
     artifact = {"raw": "benchmark_raw_parquet", "published": "benchmark_parquet"}[table]
     manifest["artifacts"][artifact]["content_hash"] = entry["content_hash"]
+    if table == "published":
+        manifest["exports"]["benchmark_content_hash"] = entry["content_hash"]
     edit(entry)
     path.write_bytes(readable_json(manifest))
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.project import Project, write_project
+from tests.packs import ALL_POLICIES
+from tests.system.project import SELECTION, Project, write_project
 
 
 @pytest.fixture
@@ -27,3 +28,11 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def built(original: Project, tmp_path: Path) -> Project:
     """A published project to do anything to."""
     return original.copy(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def selected(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A published project that has every stage; never to be changed."""
+    project = write_project(tmp_path_factory.mktemp("selected") / "project", templates=ALL_POLICIES, **SELECTION)
+    project.generate()
+    return project

@@ -28,6 +28,21 @@ TABLES = (
 )
 """The six stage tables that carry the same tasks in the same order."""
 PUBLISHED = ("benchmark_raw.parquet", "benchmark.parquet")
+SELECTION: dict[str, Any] = {
+    "surface_quality_validation": {"enabled": True},
+    "semantic_deduplication_config": {
+        "enabled": True,
+        "model_identifier": "lexical:char-ngram-v1",
+        "n_clusters": 4,
+        "eps": 0.05,
+        "remove_duplicates": False,
+        "unmet_target_policy": "abort",
+    },
+    "task_generation__tasks_per_category": 8,
+    "task_generation__candidate_tasks_per_category": 16,
+    "task_generation__target_published_tasks": 12,
+}
+"""Settings of a build that has every stage."""
 PATIENCE_S = 120
 """Until a run that hangs fails its test; no test waits for it."""
 
@@ -176,6 +191,8 @@ class Project:
     def leftovers(self) -> list[str]:
         """What only a killed process leaves: half entries, staging, temporary siblings."""
         found = [*self.build.glob(".tmp-*"), *self.run_dir.glob(".stage12-*")]
+        for directory in (*self.build.glob("refs/*"), self.run_dir, self.run_dir / "stage_cache"):
+            found += directory.glob(".*.[1-9]*-????????????")
         return sorted(path.name for path in found)
 
     def events(self) -> list[dict[str, Any]]:

@@ -49,6 +49,7 @@ def test_tables_are_the_same_and_workers_leave_nothing_behind(
         ended = fresh.generate(f"executor=dask:{two.address}")
         assert len(views(two)) == 1
     assert without_progress(ended) == []
+    assert f"executor: dask:{two.address}" in ended.out.splitlines()
     assert fresh.tables() == original.tables()
     replayed = {shard.partition(":")[2] for shard in fresh.shards("computed") if shard.startswith("executable_replay")}
     assert replayed == {shard["label"] for shard in original.pointers()["executable_replay"]["shards"]}

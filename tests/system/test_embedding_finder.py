@@ -225,3 +225,33 @@ def test_run_that_failed_in_the_middle_asks_only_for_the_rest(tmp_path: Path) ->
     asked = [text for seen in (first, *rest) for text in seen.texts]
     assert len(asked) == len(set(asked)) == len(one.cache.read_bytes().splitlines())
     assert failed.texts == rest[0].texts
+
+
+def one_task_a_category(root: Path, templates: tuple[str, ...]) -> Project:
+    asked = {
+        **SELECTION,
+        "task_generation__tasks_per_category": 1,
+        "task_generation__candidate_tasks_per_category": 1,
+        "task_generation__target_published_tasks": 1,
+    }
+    return write_project(root, templates=templates, **asked)
+
+
+def test_single_row_is_published_without_registry_credential_or_request(tmp_path: Path) -> None:
+    project = one_task_a_category(tmp_path / "project", ("kiln_status",))
+    ended = project.doit("generate")
+    assert ended.status == 0, ended.out + ended.err
+    assert len(project.rows()) == 1
+    assert project.manifest()["semantic_deduplication"]["embedding_signature"] is None
+
+
+def test_missing_registry_is_told_when_two_rows_are_to_be_compared_where_that_was_not_sure(tmp_path: Path) -> None:
+    project = one_task_a_category(tmp_path / "project", ("kiln_status", "out_of_scope"))
+    ended = project.doit("generate")
+    assert (ended.status, ended.blocks[-1]) == (
+        1,
+        "model_provider_invalid: semantic_deduplication_config.model_identifier: `vendor/org/e5` is to be asked, but "
+        "BFCL_MODEL_HOME and DATA_DESIGNER_HOME name no directory\n"
+        "  fix: write `model_providers.yaml` into a directory and export BFCL_MODEL_HOME with its path",
+    )
+    assert project.published() == []

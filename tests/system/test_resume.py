@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -55,11 +55,19 @@ def checkpoints(project: Project) -> dict[str, bytes]:
     return project.snapshot("build/runs/trial/stage_cache/checkpoints")
 
 
-def test_run_resumed_at_any_stage_gives_the_same_tables_and_the_same_chain(complete: Project, project: Project) -> None:
+@pytest.mark.parametrize(
+    "stages",
+    [pytest.param(("expand", "executable_replay", "final_output")), pytest.param(NAMES, marks=pytest.mark.slow)],
+    ids=["some", "every"],
+)
+def test_run_resumed_at_any_stage_gives_the_same_tables_and_the_same_chain(
+    complete: Project, project: Project, stages: Sequence[str]
+) -> None:
     tables, chain = complete.tables(), checkpoints(complete)
     assert len(chain) == 2 * len(NAMES)
     runs = {complete.manifest()["run_id"]}
-    for number, stage in enumerate(NAMES):
+    for stage in stages:
+        number = NAMES.index(stage)
         resumed(project, stage)
         assert project.tables() == tables
         assert checkpoints(project) == chain
@@ -69,7 +77,7 @@ def test_run_resumed_at_any_stage_gives_the_same_tables_and_the_same_chain(compl
         assert project.shards("hit") == []
         assert project.merges("verified") == sorted(NAMES[:number])
         runs.add(project.manifest()["run_id"])
-    assert len(runs) == len(NAMES) + 1
+    assert len(runs) == len(stages) + 1
     verify_release(project.run_dir)
     assert project.leftovers() == []
     before = project.snapshot()
@@ -149,7 +157,15 @@ def moment(project: Project, task: str) -> Callable[[], bool]:
     return lambda: any((path / f"{task}.json").exists() for path in set((project.build / "log").glob("*")) - seen)
 
 
-@pytest.mark.parametrize("task", ["prepare", "render", "executable_replay", "final_output"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param("prepare", marks=pytest.mark.slow),
+        "render",
+        pytest.param("executable_replay", marks=pytest.mark.slow),
+        "final_output",
+    ],
+)
 def test_killed_resumed_run_can_be_resumed_again(complete: Project, project: Project, task: str) -> None:
     running = project.start("all", "skip_until=render")
     assert running.until(moment(project, task))

@@ -152,7 +152,11 @@ def test_interrupt_during_replay_ends_at_once(tmp_path: Path) -> None:
     assert project.published() == []
 
 
-@pytest.mark.parametrize("edit", [{"random_seed": 8}, {"lineage__policy": "smoke_no_publication"}])
+@pytest.mark.parametrize(
+    "edit",
+    [{"random_seed": 8}, pytest.param({"lineage__policy": "smoke_no_publication"}, marks=pytest.mark.slow)],
+    ids=["seed", "policy"],
+)
 def test_configuration_changed_and_changed_back_publishes_the_same_again(
     built: Project, edit: dict[str, object]
 ) -> None:

@@ -12,8 +12,7 @@ from bfcl.digest import blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError
 from bfcl.graph.layout import BuildTree
 from bfcl.graph.store import Store
-from tests.packs import ALL_POLICIES
-from tests.system.project import PUBLISHED, Project, write_project
+from tests.system.project import PUBLISHED, Project
 
 REMEDY = "  fix: delete the named entry or pointer, or all with `doit clean -a`; the next run computes it again"
 CLEAN_PUBLISH = "  fix: `doit clean publish` withdraws the publication, the next run publishes again"
@@ -241,30 +240,15 @@ def test_what_somebody_put_into_the_oracle_view_is_never_run_under_either(built:
     assert built.published() == []
 
 
-@pytest.fixture(scope="module")
-def selected(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A published project that has every stage; never to be changed."""
-    project = write_project(
-        tmp_path_factory.mktemp("tampering") / "selected",
-        templates=ALL_POLICIES,
-        semantic_deduplication_config={
-            "enabled": True,
-            "model_identifier": "lexical:char-ngram-v1",
-            "n_clusters": 4,
-            "eps": 0.05,
-            "remove_duplicates": False,
-            "unmet_target_policy": "abort",
-        },
-        task_generation__tasks_per_category=8,
-        task_generation__candidate_tasks_per_category=16,
-        task_generation__target_published_tasks=12,
-        surface_quality_validation__enabled=True,
-    )
-    project.generate()
-    return project
-
-
-@pytest.mark.parametrize("stage", ["executable_replay", "surface_quality", "dedup_balancing", "final_output"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "executable_replay",
+        pytest.param("surface_quality", marks=pytest.mark.slow),
+        pytest.param("dedup_balancing", marks=pytest.mark.slow),
+        "final_output",
+    ],
+)
 def test_full_replay_finds_any_forged_result_that_comes_of_the_replays(
     selected: Project, tmp_path: Path, stage: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from bfcl.stages.balancing.candidate import Candidate
 from bfcl.stages.balancing.dimensions import DIMENSIONS, GROUPS, counts, intent_bucket
 from bfcl.stages.balancing.quotas import apportioned
-from bfcl.stages.balancing.terms import Terms, intent_allowance
+from bfcl.stages.balancing.terms import Terms, intent_allowance, tool_call_rows
 
 PUBLICATION_COUNT: Final = "publication_count"
 
@@ -25,7 +25,7 @@ def balance_dimension(selected: Sequence[Candidate], terms: Terms) -> Callable[[
     pairs = counts(selected, intent_bucket)
     mixes = {dimension: counts(selected, DIMENSIONS[dimension]) for dimension in terms.quotas}
     calls = counts(selected, DIMENSIONS["tool_call_count"])
-    wanted = apportioned(terms.tool_calls, sum(calls.get(bucket, 0) for bucket in terms.tool_calls))
+    wanted = apportioned(terms.tool_calls, tool_call_rows(calls, terms))
 
     def dimension_of(candidate: Candidate) -> str:
         for name, cap in terms.caps.items():

@@ -11,13 +11,36 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import gcd
 from typing import TypeVar
 
 from bfcl.records.ids import TaskId
 from bfcl.stages.balancing.candidate import Candidate
 from bfcl.stages.balancing.dimensions import DIMENSIONS, GROUPS
 from bfcl.stages.balancing.solver import Program
-from bfcl.stages.balancing.terms import Entrant, Terms
+from bfcl.stages.balancing.terms import Entrant, Terms, tool_call_gaps
+
+
+@dataclass(slots=True, kw_only=True)
+class Cost:
+    """One number of a score as a cost: `base + step x sum of amount x column`."""
+
+    columns: dict[int, int] = field(default_factory=dict)
+    base: int = 0
+    step: int = 1
+
+    def steps(self, number: int) -> int:
+        """What the columns sum to where the score has this number. Raises ValueError for one between two steps."""
+        steps, rest = divmod(number - self.base, self.step)
+        if rest:
+            raise ValueError(f"{number} is not {self.base} and steps of {self.step}")
+        return steps
+
+    def coarsen(self) -> None:
+        """Make the step as great as it can be: the greater, the sooner the solver sees that nothing is between."""
+        divisor = gcd(*self.columns.values()) or 1
+        self.columns = {column: amount // divisor for column, amount in self.columns.items()}
+        self.step *= divisor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +52,13 @@ class Choice:
     """Positions of each class, ascending. The count of class i is column i."""
     representatives: Mapping[int, int]
     """Class of duplicates to the class of their representative, for classes of duplicates."""
-    overflow: dict[int, int] = field(default_factory=dict)
-    deviation: dict[int, int] = field(default_factory=dict)
-    intent_excess: dict[int, int] = field(default_factory=dict)
+    overflow: Cost = field(default_factory=Cost)
+    deviation: Cost = field(default_factory=Cost)
+    intent_excess: Cost = field(default_factory=Cost)
 
     @property
-    def costs(self) -> dict[str, dict[int, int]]:
-        """Field of `Score` to column to cost, in the order they are minimised."""
+    def costs(self) -> dict[str, Cost]:
+        """Field of `Score` to its cost, in the order they are minimised."""
         return {"overflow": self.overflow, "deviation": self.deviation, "intent_excess": self.intent_excess}
 
     def selected(self, values: Sequence[int]) -> tuple[int, ...]:
@@ -59,6 +82,7 @@ def choice(entrants: Sequence[Entrant], terms: Terms) -> Choice:
     _add_overflow(made, firsts, terms)
     _add_fixed_mixes(made, firsts, terms)
     _add_tool_calls(made, firsts, terms)
+    made.deviation.coarsen()
     if terms.intent_share is not None:
         _add_intent_share(made, firsts, terms.intent_share)
     return made
@@ -155,11 +179,14 @@ def _add_overflow(made: Choice, firsts: Sequence[Candidate], terms: Terms) -> No
         if above > 0:
             overflow = made.program.column(0, above, integral=False)
             made.program.row({**_ones(columns), overflow: -1}, upper=terms.category_cap)
-            made.overflow[overflow] = 1
+            made.overflow.columns[overflow] = 1
 
 
 def _add_fixed_mixes(made: Choice, firsts: Sequence[Candidate], terms: Terms) -> None:
-    """Count - over + under = quota, for every bucket that is named or can be met."""
+    """Count - over + under = quota, for every bucket that is named or can be met.
+
+    Those are all buckets, so all of over less all of under is the size less all quotas: over alone says the deviation.
+    """
     for dimension, quotas in terms.quotas.items():
         by_bucket = _columns(map(DIMENSIONS[dimension], firsts))
         for bucket in {**quotas, **by_bucket}:
@@ -167,11 +194,12 @@ def _add_fixed_mixes(made: Choice, firsts: Sequence[Candidate], terms: Terms) ->
             over = made.program.column(0, terms.size)
             under = made.program.column(0, terms.size)
             made.program.row({**_ones(columns), over: -1, under: 1}, lower=quota, upper=quota)
-            made.deviation[over] = made.deviation[under] = terms.unit
+            made.deviation.columns[over] = 2 * terms.unit
+        made.deviation.base -= terms.unit * (terms.size - sum(quotas.values()))
 
 
 def _add_tool_calls(made: Choice, firsts: Sequence[Candidate], terms: Terms) -> None:
-    """Count - share x rows of all named buckets - over + under = 0, all times the unit.
+    """Count - share x rows of all named buckets - over + under = 0, all times the unit; and see `_add_no_calls`.
 
     Counts are columns of their own: once the solver has settled these few, the deviation has nothing left to be split.
     """
@@ -180,13 +208,30 @@ def _add_tool_calls(made: Choice, firsts: Sequence[Candidate], terms: Terms) -> 
     for bucket in terms.tool_calls:
         numbers[bucket] = made.program.column(0, terms.size)
         made.program.row({**_ones(by_bucket.get(bucket, [])), numbers[bucket]: -1}, lower=0, upper=0)
+    is_whole = sum(terms.tool_calls.values()) == 1
     for bucket, share in terms.tool_calls.items():
         balance = _ones(numbers.values(), -int(share * terms.unit))
         balance[numbers[bucket]] += terms.unit
         over = made.program.column(0, terms.unit * terms.size, integral=False)
         under = made.program.column(0, terms.unit * terms.size, integral=False)
         made.program.row({**balance, over: -1, under: 1}, lower=0, upper=0)
-        made.deviation[over] = made.deviation[under] = 1
+        # Where shares sum to 1, there is as much of over as of under.
+        made.deviation.columns.update({over: 2} if is_whole else {over: 1, under: 1})
+    unnamed = sum(
+        len(made.classes[column])
+        for bucket, columns in by_bucket.items()
+        if bucket not in terms.tool_calls
+        for column in columns
+    )
+    if numbers and unnamed >= terms.size:
+        _add_no_calls(made, numbers.values(), terms)
+
+
+def _add_no_calls(made: Choice, numbers: Iterable[int], terms: Terms) -> None:
+    """Where no row of a named bucket is taken, `none` is 1 and costs what `terms.tool_call_gaps` says of that."""
+    none = made.program.column(0, 1)
+    made.program.row({**_ones(numbers), none: 1}, lower=1)
+    made.deviation.columns[none] = sum(map(abs, tool_call_gaps({"": terms.size}, terms).values()))
 
 
 def _add_intent_share(made: Choice, firsts: Sequence[Candidate], share: Fraction) -> None:
@@ -210,4 +255,4 @@ def _add_intent_share(made: Choice, firsts: Sequence[Candidate], share: Fraction
         slack = share.denominator * most
         program.row({**balance, excess: -share.denominator, single[category]: -slack}, upper=0)
         program.row({**_ones(columns), excess: -1, single[category]: most - 1}, upper=most)
-        made.intent_excess[excess] = 1
+        made.intent_excess.columns[excess] = 1

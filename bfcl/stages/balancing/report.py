@@ -13,11 +13,11 @@ from bfcl.digest import sha256_json
 from bfcl.records.balance import BalancedTask
 from bfcl.stages import stage_named
 from bfcl.stages.balancing.candidate import Candidate
-from bfcl.stages.balancing.dimensions import DIMENSIONS, GROUPS, all_counts, intent_bucket
+from bfcl.stages.balancing.dimensions import DIMENSIONS, GROUPS, all_counts, counts, intent_bucket
 from bfcl.stages.balancing.finder import Likeness
 from bfcl.stages.balancing.limits import HARD_LIMITS
 from bfcl.stages.balancing.quotas import apportioned
-from bfcl.stages.balancing.terms import intent_allowance
+from bfcl.stages.balancing.terms import intent_allowance, tool_call_rows
 from bfcl.stages.balancing.unmet import Outcome, UnmetTarget
 
 CONTRACT_VERSION: Final = "1.0"
@@ -100,7 +100,7 @@ def _targets(outcome: Outcome) -> Json:
     """Rows asked for by all that is declared: at most for categories and intents, exactly for the others."""
     terms, selected = outcome.terms, outcome.selected
     categories = Counter(row.category for row in selected)
-    calls = Counter(row.tool_call_bucket for row in selected)
+    calls = counts(selected, DIMENSIONS["tool_call_count"])
     wanted: dict[str, Json] = {
         "budget": outcome.budget.size,
         "category": {row.category: terms.category_cap for row in outcome.eligible},
@@ -109,8 +109,7 @@ def _targets(outcome: Outcome) -> Json:
     if outcome.budget.target is not None:
         wanted["publication_count"] = outcome.budget.target
     if terms.tool_calls:
-        named = sum(number for bucket, number in calls.items() if bucket in terms.tool_calls)
-        wanted["tool_call_count"] = dict(apportioned(terms.tool_calls, named or len(selected)))
+        wanted["tool_call_count"] = dict(apportioned(terms.tool_calls, tool_call_rows(calls, terms)))
     if terms.intent_share is not None:
         share = terms.intent_share
         wanted["intent"] = {intent_bucket(row): intent_allowance(share, categories[row.category]) for row in selected}

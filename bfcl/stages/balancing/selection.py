@@ -1,9 +1,11 @@
 """Which rows are the best selection, and the only one? Rule: generation.md §3.8.8.
 
 Four costs are brought to their least one after the other, each held there while the next is: category overflow,
-deviation from the mixes, intents above their share (only where `max_intent_share` is declared), sum of positions. What
-is left are selections with equal sums. Of these the one is taken whose positions, ascending, come first in
-lexicographic order; two different selections differ in that order, so the answer is unique whatever a solver returns:
+deviation from the mixes, intents above their share (only where `max_intent_share` is declared), sum of positions. Where
+the numbers are small enough the last three take one program, in which a step of one weighs more than all of the next:
+it takes about as long as each of three. What is left are selections with equal sums. Of these the one is taken whose
+positions, ascending, come first in lexicographic order; two different selections differ in that order, so the answer is
+unique whatever a solver returns:
 
 1. Every selection of least sum takes the earliest rows of each class (see `program`), so it is one vector of counts.
 2. Lagrange's bound in whole numbers says which rows all selections of that sum take or leave.
@@ -21,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from bfcl.errors import StageError
 from bfcl.stages.balancing.program import Choice, choice
-from bfcl.stages.balancing.solver import Answer, limit_reached, minimise, narrowed
+from bfcl.stages.balancing.solver import MAX_NODES, Answer, limit_reached, minimise, narrowed
 from bfcl.stages.balancing.terms import Entrant, Score, Terms, breaches, score
 
 MAX_ENTRANTS: Final = 50_000
@@ -30,6 +33,12 @@ MAX_ENTRANTS: Final = 50_000
 
 FINEST_UNIT: Final = 10_000
 """Greatest common denominator of shares that become coefficients of the program, whose exactness they wear on."""
+
+HEAVIEST: Final = 1 << 22
+"""Greatest cost of a column where several costs are minimised at once, whose exactness it wears on."""
+
+FEW_NODES: Final = 1_000
+"""Branch-and-bound nodes after which costs are minimised one by one after all."""
 
 _TIES_AT_ONCE: Final = 16
 """Rows settled by one program: weights up to 2^16 stay far above what the solver's tolerance could add up to."""
@@ -56,17 +65,10 @@ def select(entrants: Sequence[Entrant], terms: Terms) -> Selection | None:
     for setting, unit in (("tool_call_count_mix", terms.unit), ("max_intent_share", intent_unit)):
         if unit > FINEST_UNIT:
             raise limit_reached(f"`task_generation.{setting}` counts in 1/{unit}, finer than 1/{FINEST_UNIT}")
-    made = choice(entrants, terms)
-    for number, (name, cost) in enumerate(made.costs.items()):
-        if cost or number == 0:  # the first finds out whether there is any selection
-            found = minimise(made.program, cost)
-            if found is None:
-                return None
-            least = getattr(_measured(_Asked(entrants, terms, made), found), name)
-            if not found.proves(least):
-                raise limit_reached(f"{name} {least} is the least found, {found.bound} the least possible")
-            made.program.row(cost, upper=least)
-    return _earliest(_Asked(entrants, terms, made))
+    asked = _Asked(entrants, terms, choice(entrants, terms))
+    if not _hold_least(asked, "overflow"):
+        return None
+    return _earliest(asked, _at_once(asked) or _one_by_one(asked))
 
 
 class _Asked(NamedTuple):
@@ -84,25 +86,99 @@ def _measured(asked: _Asked, answer: Answer) -> Score:
     return score(asked.entrants, positions, asked.terms)
 
 
-def _earliest(asked: _Asked) -> Selection:
-    """The selection of least sum of positions that comes first, once the costs before are held."""
+def _hold_least(asked: _Asked, name: str) -> bool:
+    """Bring the cost of that name to its least and hold it there. False where there is no selection at all."""
+    program, cost = asked.choice.program, asked.choice.costs[name]
+    found = minimise(program, cost.columns)
+    if found is None:
+        return False
+    number = getattr(_measured(asked, found), name)
+    least = cost.steps(number)
+    if not found.proves(least):
+        bound = cost.base + cost.step * found.bound
+        raise limit_reached(f"{name} {number} is the least found, {bound} the least possible")
+    program.row(cost.columns, upper=least)
+    return True
+
+
+class _Best(NamedTuple):
+    """A selection of least costs, which the program has been made to hold."""
+
+    score: Score
+    selected: tuple[int, ...]
+    columns: Mapping[int, int]
+    """See `_row_columns`."""
+
+
+def _at_once(asked: _Asked) -> _Best | None:
+    """All costs after overflow brought to their least by one program; None where that is, or may be, too much for it.
+
+    Each is weighed by more than all later ones together can differ by, so what is least in all is least in each.
+    """
+    entrants, terms, made = asked
+    positions = terms.size * (len(entrants) - terms.size) + 1
+    rows = terms.size + 1 if made.intent_excess.columns else 1
+    weights = Score(overflow=0, deviation=positions * rows, intent_excess=positions, positions=1)
+    heaviest = max(_weighed(made, weights).values(), default=0)
+    if not 0 < heaviest <= HEAVIEST:
+        return None
+    try:
+        return _least(asked, _row_columns(made), weights, FEW_NODES)
+    except StageError:
+        # What one program cannot prove, one for each cost still may.
+        return None
+
+
+def _one_by_one(asked: _Asked) -> _Best:
+    """Deviation, excess of intents and sum of positions brought to their least, each by a program of its own."""
+    made = asked.choice
+    for name in ("deviation", "intent_excess"):
+        if made.costs[name].columns:
+            _hold_least(asked, name)
+    return _least(asked, _row_columns(made), Score(0, 0, 0, 1), MAX_NODES)
+
+
+def _weighed(made: Choice, weights: Score) -> dict[int, int]:
+    """Column to cost, of all costs but positions that have a weight, which is that of a step."""
+    by_name = weights._asdict()
+    return {
+        column: by_name[name] * amount
+        for name, cost in made.costs.items()
+        if by_name[name]
+        for column, amount in cost.columns.items()
+    }
+
+
+def _least(asked: _Asked, columns: Mapping[int, int], weights: Score, nodes: int) -> _Best:
+    """The weighed costs brought to their least, each held there. The sum of positions has the weight 1."""
     made, program = asked.choice, asked.choice.program
-    taken = _row_columns(made)
-    cost = {column: position for position, column in taken.items()}
-    found = minimise(program, cost)
+    positions = {column: position for position, column in columns.items()}
+    cost = {**positions, **_weighed(made, weights)}
+    found = minimise(program, cost, nodes)
     if found is None:
         raise limit_reached("the solver finds no selection where it found one before")
     best = _measured(asked, found)
-    bound, ranges = narrowed(program, cost, best.positions)
-    if bound != best.positions and not found.proves(best.positions):
+    held = {name: each for name, each in made.costs.items() if each.columns and getattr(weights, name)}
+    steps = {name: each.steps(getattr(best, name)) for name, each in held.items()}
+    least = best.positions + sum(getattr(weights, name) * number for name, number in steps.items())
+    bound, ranges = narrowed(program, cost, least)
+    if bound != least and not found.proves(least):
         raise limit_reached(f"sum of positions {best.positions} is the least found, {found.bound} the least possible")
-    program.row(cost, upper=best.positions)
+    for name, each in held.items():
+        program.row(each.columns, upper=steps[name])
+    program.row(positions, upper=best.positions)
     for column, (lower, upper) in enumerate(ranges):
         program.lower[column], program.upper[column] = lower, upper
-    _hold_prefixes(made, taken)
-    _hold_agreed(asked, taken, best, frozenset(made.selected(found.values)))
-    _settle_ties(asked, taken, best)
-    return Selection(made.selected(program.lower), best)
+    return _Best(best, made.selected(found.values), columns)
+
+
+def _earliest(asked: _Asked, best: _Best) -> Selection:
+    """Of the selections that cost as little as the best one, the one that comes first."""
+    made = asked.choice
+    _hold_prefixes(made, best.columns)
+    _hold_agreed(asked, best.columns, best.score, frozenset(best.selected))
+    _settle_ties(asked, best.columns, best.score)
+    return Selection(made.selected(made.program.lower), best.score)
 
 
 def _row_columns(made: Choice) -> dict[int, int]:

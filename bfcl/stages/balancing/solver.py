@@ -29,7 +29,6 @@ _OPTIONS: Final[Mapping[str, bool | int | float | str]] = {
     "random_seed": 0,
     "mip_rel_gap": 0.0,
     "mip_abs_gap": 0.0,
-    "mip_max_nodes": MAX_NODES,
 }
 
 DUAL_STEP: Final = 1 << 20
@@ -80,12 +79,13 @@ class Answer(NamedTuple):
         return cost - self.bound < _NEEDLESS
 
 
-def minimise(program: Program, cost: Mapping[int, int]) -> Answer | None:
-    """A cheapest solution, or None where the program has none.
+def minimise(program: Program, cost: Mapping[int, int], nodes: int = MAX_NODES) -> Answer | None:
+    """A cheapest solution, or None where the program has none. `nodes` limits the search.
 
     Raises: StageError `balancing_solver_limit` where HiGHS ends without a proof, `dedup_backend_unavailable` for none.
     """
     highs = _loaded(program, cost, relaxed=False)
+    highs.setOptionValue("mip_max_nodes", nodes)
     highs.run()
     status = highs.getModelStatus()
     known = solver().HighsModelStatus

@@ -31,7 +31,7 @@ class Terms:
     quotas: Mapping[str, Mapping[str, int]]
     """Dimension of a fixed mix to bucket to rows; a bucket not named has quota 0."""
     tool_calls: Mapping[str, Fraction]
-    """Tool call bucket to its share of the selected rows whose bucket is a key. Empty without such a mix."""
+    """Tool call bucket to its share of the rows `tool_call_rows` counts. Empty without such a mix."""
     intent_share: Fraction | None
     """Greatest share of one intent among the selected rows of a category."""
     caps: Mapping[GroupName, int]
@@ -63,6 +63,27 @@ def intent_allowance(share: Fraction, rows: int) -> int:
     return max(1, share.numerator * rows // share.denominator)
 
 
+def tool_call_rows(found: Mapping[str, int], terms: Terms) -> int:
+    """How many rows the tool call shares are shares of, given the selected rows by bucket.
+
+    The mix applies to the rows whose bucket it names. Where none of them is selected it is missed, not met: a share of
+    nothing would be had by leaving out all that was asked for. The shares are then those of all selected rows.
+    """
+    return sum(found.get(bucket, 0) for bucket in terms.tool_calls) or sum(found.values())
+
+
+def tool_call_gaps(found: Mapping[str, int], terms: Terms) -> dict[str, int]:
+    """Bucket of the tool call mix to its rows less its share, in `Terms.unit` parts of a row.
+
+    What a selection is chosen by and what it is told to have missed. Rule: generation.md §3.8.7, .8, .9.
+    """
+    rows = tool_call_rows(found, terms)
+    return {
+        bucket: terms.unit * found.get(bucket, 0) - int(terms.unit * share) * rows
+        for bucket, share in terms.tool_calls.items()
+    }
+
+
 def score(entrants: Sequence[Entrant], positions: Sequence[int], terms: Terms) -> Score:
     """Measure a selection, whether or not it satisfies the terms."""
     rows = [entrants[position].candidate for position in positions]
@@ -77,11 +98,8 @@ def _deviation(rows: Sequence[Candidate], terms: Terms) -> int:
         found = counts(rows, DIMENSIONS[dimension])
         for bucket in {**quotas, **found}:
             total += terms.unit * abs(found.get(bucket, 0) - quotas.get(bucket, 0))
-    found = counts(rows, DIMENSIONS["tool_call_count"])
-    named = sum(found.get(bucket, 0) for bucket in terms.tool_calls)
-    for bucket, share in terms.tool_calls.items():
-        total += abs(terms.unit * found.get(bucket, 0) - int(terms.unit * share) * named)
-    return total
+    gaps = tool_call_gaps(counts(rows, DIMENSIONS["tool_call_count"]), terms)
+    return total + sum(map(abs, gaps.values()))
 
 
 def _intent_excess(rows: Sequence[Candidate], by_category: Mapping[str, int], terms: Terms) -> int:

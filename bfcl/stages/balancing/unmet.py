@@ -15,7 +15,7 @@ from bfcl.stages.balancing.candidate import Candidate, CoverageBucket
 from bfcl.stages.balancing.dimensions import DIMENSIONS, Reading, counts, intent_bucket
 from bfcl.stages.balancing.quotas import apportioned
 from bfcl.stages.balancing.stock import MIX_SETTINGS, Stock, stock_of
-from bfcl.stages.balancing.terms import Terms, intent_allowance
+from bfcl.stages.balancing.terms import Terms, intent_allowance, tool_call_gaps, tool_call_rows
 
 CODE: Final = "balancing_targets_unmet"
 
@@ -203,14 +203,13 @@ def _fixed_mix(outcome: Outcome, dimension: str) -> Iterator[UnmetTarget]:
 
 
 def _tool_calls(outcome: Outcome) -> Iterator[UnmetTarget]:
-    """Shares count among the selected rows whose bucket the mix names; without any, among all selected rows."""
-    shares = outcome.terms.tool_calls
+    """Buckets whose gap, by which rows were selected as well, is more of the rows counted than is tolerated."""
+    terms = outcome.terms
     count = _Count.of(outcome, DIMENSIONS["tool_call_count"])
-    named = sum(count.actual[bucket] for bucket in shares)
-    targets = apportioned(shares, named or len(outcome.selected))
-    for bucket, share in sorted(shares.items()):
-        seen = Fraction(count.actual[bucket], named) if named else Fraction(0)
-        if abs(seen - share) > TOOL_CALL_TOLERANCE:
+    rows = tool_call_rows(count.actual, terms)
+    targets = apportioned(terms.tool_calls, rows)
+    for bucket, gap in sorted(tool_call_gaps(count.actual, terms).items()):
+        if abs(gap) > TOOL_CALL_TOLERANCE * terms.unit * rows:
             yield count.unmet("tool_call_count", bucket, targets[bucket])
 
 

@@ -15,8 +15,11 @@ from bfcl.records.surface import Surface, Turn, Violation
 from bfcl.records.task import Task
 from bfcl.records.trace import Call, Trace
 from bfcl.records.verdict import AssertionOutcome, ReplayVerdict, ToolResult
-from bfcl.release.read import Release
+from bfcl.release.decisions import read_decisions
+from bfcl.release.read import Release, open_release
 from bfcl.release.verify import verify_release
+from bfcl.stages.manifest_blocks import count_blocks
+from bfcl.stages.tally import tally
 from tests.cli import runs
 from tests.release import samples
 
@@ -31,7 +34,11 @@ def release(run_dir: Path, lost: Sequence[dict[str, Any]] = (), *, count: int = 
     tasks = [samples.task(number) for number in range(1, count + 1)]
     broken = Violation(guard="must_omit", key="slot", value="bar")
     records = [
-        runs.records(one, rendered_conversations=samples.surface(one, [broken] if number == 2 else []))
+        runs.records(
+            one,
+            task_instances=samples.expanded(one),
+            rendered_conversations=samples.surface(one, [broken] if number == 2 else []),
+        )
         for number, one in enumerate(tasks, 1)
     ]
     runs.write_run(run_dir, [*records, *lost])
@@ -40,12 +47,16 @@ def release(run_dir: Path, lost: Sequence[dict[str, Any]] = (), *, count: int = 
 
 
 def rehash(run_dir: Path) -> None:
-    """Make the manifest fit the stage tables again."""
+    """Make the manifest fit the stage tables again, its counts included."""
     path = run_dir / "run_manifest.json"
     manifest = json.loads(path.read_bytes())
     for artifact in runs.CODECS:
         table = run_dir / "stage_cache" / f"{artifact}.parquet"
         manifest["artifacts"][artifact]["content_hash"] = sha256_file(table)
+    path.write_bytes(readable_json(manifest))
+    release = open_release(run_dir)
+    published = frozenset(TaskId(row["task_id"]) for row in release.rows())
+    manifest.update(count_blocks(tally(read_decisions(release), published), None, None))
     path.write_bytes(readable_json(manifest))
 
 

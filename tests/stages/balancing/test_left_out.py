@@ -32,6 +32,7 @@ SELECTED = [candidate(0), candidate(1, num_tool_calls=2, intent="look")]
         ({"quotas": {"turn_policy": {"single_turn": 2}}}, {}, "turn_policy"),
         ({"tool_calls": {"1": Fraction(1, 2), "2": Fraction(1, 2)}}, {}, "tool_call_count"),
         ({"tool_calls": {"1": Fraction(1, 2), "2": Fraction(1, 2)}}, {"num_tool_calls": 0}, "publication_count"),
+        ({"tool_calls": {"0": Fraction(1, 2), "3+": Fraction(1, 2)}}, {"num_tool_calls": 3}, "publication_count"),
         ({"category_cap": 2, "caps": {"intent": 1}, "quotas": {"difficulty": {}}}, {}, "intent"),
         ({"category_cap": 2, "quotas": {"difficulty": {}}}, {}, "category"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from bfcl.errors import StageError
 from bfcl.stages.balancing import selection
 from bfcl.stages.balancing.selection import Selection, select
+from bfcl.stages.balancing.solver import MAX_NODES, Answer, Program, limit_reached, minimise
 from bfcl.stages.balancing.terms import Entrant, Score, Terms
 from tests.stages.balancing.rows import best_of_all, candidate, entrants, instances, standing, terms
 
@@ -79,6 +81,52 @@ def test_select_counts_tool_call_shares_among_named_buckets_only() -> None:
     rows = entrants(*(candidate(n, num_tool_calls=calls) for n, calls in enumerate((0, 0, 1, 1, 1, 2, 3))))
     asked = terms(4, tool_calls={"1": Fraction(1, 2), "2": Fraction(1, 2)})
     assert select(rows, asked) == Selection((0, 1, 2, 5), Score(0, 0, 0, 8))
+
+
+def test_select_counts_tool_call_shares_among_all_rows_where_it_could_take_no_named_one() -> None:
+    halves = {"1": Fraction(1, 2), "2": Fraction(1, 2)}
+    # No row of a named bucket misses both shares by three rows, one of them by half a row each.
+    rows = entrants(*(candidate(n, num_tool_calls=calls) for n, calls in enumerate((0, 0, 0, 0, 0, 0, 1))))
+    assert select(rows, terms(6, tool_calls=halves)) == Selection((0, 1, 2, 3, 4, 6), Score(0, 2, 0, 16))
+    assert select(rows[:6], terms(6, tool_calls=halves)) == Selection((0, 1, 2, 3, 4, 5), Score(0, 12, 0, 15))
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances())
+def test_select_finds_the_same_by_one_program_as_by_one_for_each_cost(
+    instance: tuple[tuple[Entrant, ...], Terms],
+) -> None:
+    rows, asked = instance
+    at_once = select(rows, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection, "HEAVIEST", 0)
+        assert select(rows, asked) == at_once
+
+
+def test_select_minimises_one_by_one_where_one_program_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = entrants(*(candidate(n, difficulty="eh"[n // 2], category="AB"[n % 2]) for n in range(4)))
+    asked = terms(2, category_cap=1, quotas={"difficulty": {"e": 1, "h": 1}})
+    solved: list[int] = []
+
+    def counted(program: Program, cost: Mapping[int, int], nodes: int = MAX_NODES) -> Answer | None:
+        solved.append(nodes)
+        if nodes < MAX_NODES:
+            raise limit_reached("as many nodes as are tried")
+        return minimise(program, cost)
+
+    monkeypatch.setattr(selection, "minimise", counted)
+    assert select(rows, asked) == Selection((0, 3), Score(0, 0, 0, 3))
+    assert solved[:4] == [MAX_NODES, selection.FEW_NODES, MAX_NODES, MAX_NODES]
+
+
+def test_select_asks_one_program_for_all_costs_after_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = [("A", "x", "e"), ("A", "x", "h"), ("A", "y", "e"), ("B", "x", "h"), ("B", "x", "e"), ("B", "z", "h")]
+    rows = entrants(*(candidate(n, category=a, intent=b, difficulty=c) for n, (a, b, c) in enumerate(kinds)))
+    asked = terms(4, category_cap=2, quotas={"difficulty": {"e": 2, "h": 2}}, intent_share=Fraction(1, 2))
+    best = best_of_all(rows, asked)
+    assert best is not None
+    monkeypatch.setattr(selection, "_one_by_one", None)
+    assert select(rows, asked) == Selection(best[1], best[0])
 
 
 def test_select_lowers_the_greatest_share_of_an_intent_within_its_category() -> None:

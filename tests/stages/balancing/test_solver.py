@@ -55,13 +55,13 @@ def test_narrowed_fixes_what_the_least_cost_decides() -> None:
 
 
 def test_minimise_refuses_at_the_node_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "_OPTIONS", {**solver._OPTIONS, "mip_max_nodes": 0, "presolve": "off"})
+    monkeypatch.setattr(solver, "_OPTIONS", {**solver._OPTIONS, "presolve": "off"})
     program = Program()
     columns = [program.column(0, 1) for _ in range(30)]
     program.row(dict.fromkeys(columns, 2) | {columns[0]: 3}, lower=31, upper=31)
     program.row({column: (column * 7919) % 101 + 2 for column in columns}, lower=700, upper=701)
     with pytest.raises(StageError) as refused:
-        minimise(program, {column: (column * 104729) % 997 for column in columns})
+        minimise(program, {column: (column * 104729) % 997 for column in columns}, 0)
     assert str(refused.value) == (
         "balancing_solver_limit: dedup_balancing: HiGHS ended with `Solution limit reached` after 0 nodes; "
         "expected a selection proven the best one\n"

@@ -137,6 +137,51 @@ def test_coverage_above_the_target_is_told_without_what_was_dropped() -> None:
     )
 
 
+CALLS = {"tool_call_count_mix": {"1": 0.5, "2": 0.5}}
+
+
+def calls(*numbers: int) -> list[Candidate]:
+    return [candidate(n, num_tool_calls=number) for n, number in enumerate(numbers)]
+
+
+def test_tool_call_mix_is_not_met_by_leaving_out_all_rows_it_names() -> None:
+    done = balanced(calls(0, 0, 0, 0, 1, 2), {"target_published_tasks": 2, **CALLS})
+    assert [(row.tool_call_count, row.selected) for row in done.rows] == [
+        *[("0", False)] * 4,
+        ("1", True),
+        ("2", True),
+    ]
+    assert done.unmet == ()
+
+
+def test_tool_call_mix_without_a_row_it_names_is_missed_by_its_share_of_all_rows() -> None:
+    done = balanced(calls(0, 0, 0, 0), {"target_published_tasks": 4, **CALLS})
+    assert [(each.bucket, each.target, each.actual, each.reason) for each in done.unmet] == [
+        ("1", 2, 0, "insufficient_inventory"),
+        ("2", 2, 0, "insufficient_inventory"),
+    ]
+    assert done.report["target_counts"]["tool_call_count"] == {"1": 2, "2": 2}  # type: ignore[index,call-overload]
+
+
+def test_tool_call_mix_of_no_rows_at_all_misses_nothing() -> None:
+    assert balanced([], CALLS).unmet == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from((0, 0, 1, 2, 3)), min_size=1, max_size=9), st.integers(1, 9), st.integers(0, 4))
+def test_tool_call_mix_that_is_met_exactly_in_choosing_is_never_told_as_missed(
+    numbers: list[int], target: int, share: int
+) -> None:
+    mix = {"tool_call_count_mix": {"1": share / 4, "2": 1 - share / 4}}
+    done = balanced(calls(*numbers), {"target_published_tasks": target, **mix})
+    selected = [row.tool_call_count for row in done.rows if row.selected]
+    named = [bucket for bucket in selected if bucket in ("1", "2")]
+    told_of = {each.bucket for each in done.unmet if each.dimension == "tool_call_count"}
+    for bucket, asked in mix["tool_call_count_mix"].items():
+        counted = named or selected
+        assert (bucket in told_of) == (abs(counted.count(bucket) / len(counted) - asked) > 0.05)
+
+
 MORE = f"raise {TARGET} or `task_generation.tasks_per_category`, "
 
 
