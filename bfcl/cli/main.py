@@ -66,6 +66,34 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "report": Entry("bfcl.cli.report:report", "Make one HTML page of a published run."),
         "verify": Entry("bfcl.cli.verify:verify", "Hash a published run again and compare it with its manifest."),
     },
+    "Evaluate models": {
+        "eval": Entry("bfcl.cli.eval:eval_", "Measure candidate models on a published benchmark."),
+        "serve-candidate": Entry(
+            "bfcl.cli.serve_candidate:serve_candidate", "Serve scripted answers to a published run."
+        ),
+        "resolve-bfcl-model-identity": Entry(
+            "bfcl.cli.resolve_identity:resolve_bfcl_model_identity", "Find the identity block of a candidate."
+        ),
+        "eval-verify": Entry(
+            "bfcl.cli.eval_verify:eval_verify",
+            "Make every score, aggregate and report of an evaluation again and compare.",
+        ),
+        "eval-report": Entry("bfcl.cli.eval_report:eval_report", "Make one HTML page of finished evaluations."),
+        "eval-failures": Entry(
+            "bfcl.cli.eval_failures:eval_failures",
+            "Write every failed task of an evaluation so that a person sees why.",
+        ),
+        "eval-compare": Entry(
+            "bfcl.cli.eval_compare:eval_compare", "Compare two candidates that were measured alike, task by task."
+        ),
+        "eval-leaderboard": Entry(
+            "bfcl.cli.eval_leaderboard:eval_leaderboard", "Rank the candidates of finished evaluations by task success."
+        ),
+        "extract-bfcl-eval-measurements": Entry(
+            "bfcl.cli.eval_measurements:extract_bfcl_eval_measurements",
+            "Derive success, tokens and latency of a finished evaluation.",
+        ),
+    },
 }
 """The subcommands, grouped as `--help` lists them."""
 

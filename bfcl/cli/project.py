@@ -14,6 +14,7 @@ from bfcl.errors import ConfigError, Problem
 
 CONFIG: Final = "configs/tiny.yaml"
 PACK: Final = "packs/tiny_oracle_pack"
+EVALUATION: Final = ("configs/eval.cli.yaml", "configs/eval.default.yaml", "configs/eval.tiny.yaml")
 
 _INSTALLED: Final = Path(__file__).resolve().parent / "starter"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -40,6 +41,7 @@ them, conversation templates and assertions. No model is called; every expected 
 |---|---|
 | `packs/tiny_oracle_pack/` | a small complete pack to read, run and copy; start with its README |
 | `configs/tiny.yaml` | one run: which pack, how many tasks, where the result goes |
+| `configs/eval.tiny.yaml` | scores a scripted candidate on that run; `eval.default.yaml` is the template |
 | `dodo.py` | the doit tasks |
 | `build/` | output: stored results, logs, published runs; not for git, safe to cache |
 | `.github/workflows/benchmark.yml` | an example for CI that keeps `build/` between runs |
@@ -165,8 +167,9 @@ def project_files() -> dict[str, bytes]:
 
 
 def _starter(root: Path) -> Iterator[tuple[str, bytes]]:
-    config, pack = root / CONFIG, root / PACK
-    missing = [path for path in (config, pack / "manifest.yaml") if not path.is_file()]
+    pack = root / PACK
+    needed = (*(root / name for name in (CONFIG, *EVALUATION)), pack / "manifest.yaml")
+    missing = [path for path in needed if not path.is_file()]
     if missing:
         raise ConfigError(
             Problem(
@@ -175,7 +178,8 @@ def _starter(root: Path) -> Iterator[tuple[str, bytes]]:
                 fix="install `bfcl-build` again",
             )
         )
-    yield CONFIG, config.read_bytes()
+    for name in (CONFIG, *EVALUATION):
+        yield name, (root / name).read_bytes()
     for path in pack.rglob("*"):
         # Installers compile every module of a wheel, the pack's too.
         if path.is_file() and "__pycache__" not in path.relative_to(pack).parts:

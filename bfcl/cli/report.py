@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Final
 
 import click
 
+from bfcl.cli.page_place import refuse_page_place
 from bfcl.cli.place import meant_run, project_root, run_of_config, searched_runs
 from bfcl.cli.replay_seconds import replay_timing
 from bfcl.cli.show import Format, format_option, print_json
@@ -16,10 +16,9 @@ from bfcl.digest import sha256_hex
 from bfcl.errors import ConfigError, Problem, visible
 from bfcl.files import write_atomic
 from bfcl.graph.known_runs import SOUGHT
-from bfcl.graph.layout import BuildTree, RunTree
+from bfcl.graph.layout import BuildTree
 from bfcl.pack.layout import shown
-from bfcl.pack.own_config import MANIFEST
-from bfcl.release.report.libraries import require_libraries
+from bfcl.release.document.libraries import require_libraries
 from bfcl.release.report.page import report_page
 from bfcl.release.verify import verify_release
 
@@ -62,7 +61,7 @@ def report(
     tree = BuildTree(project)
     target = tree.root / "report" / _page_name(run, project) if output is None else output
     if output is not None:
-        _refuse_place(output, tree)
+        refuse_page_place(output, tree)
     release = verify_release(run)
     page = report_page(release, replay_timing(tree.log, release.manifest))
     write_atomic(target, page.html)
@@ -86,26 +85,7 @@ def report(
         click.echo(place)
 
 
-_RESULT: Final = re.compile("[0-9a-f]{64}")
-_STORED: Final = frozenset({"refs", "log", "validate"})
-"""What the build keeps in `build/` beside its results."""
-
 _SOUGHT: Final = f"none was named; the only published one in {SOUGHT}"
-
-
-def _refuse_place(output: Path, tree: BuildTree) -> None:
-    """Raises: click.UsageError where a page would change what is hashed, or lie in what is removed as the build's own:
-    any run directory, any pack, the store."""
-    place = output.resolve()
-    build = tree.root.resolve()
-    for folder in place.parents:
-        run = RunTree(folder)
-        if run.manifest.is_file() or run.stage_cache.is_dir():
-            raise click.UsageError(f"--output lies inside the run directory {shown(folder)}, where only a run writes")
-        if (folder / MANIFEST).is_file():
-            raise click.UsageError(f"--output lies inside the pack {shown(folder)}, which the page would change")
-        if folder.parent == build and (folder.name in _STORED or _RESULT.fullmatch(folder.name)):
-            raise click.UsageError(f"--output lies inside {shown(folder)}, where only the build writes")
 
 
 def _page_name(run: Path, project: Path) -> str:

@@ -157,7 +157,7 @@ class Invocation:
         named = [resolve(self._at(key), base) for key in PATH_KEYS if key[0] == "oracle_pack"]
         manifest = named[0]
         if manifest is not None and manifest.is_file():
-            named += _named_by_manifest(manifest, root)
+            named += named_by_manifest(manifest, root)
         outside = {path for path in named if path is not None and root not in path.parents and path.is_file()}
         return sorted(outside)
 
@@ -172,7 +172,7 @@ def _name(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _named_by_manifest(manifest: Path, root: Path) -> list[Path | None]:
+def named_by_manifest(manifest: Path, root: Path) -> list[Path | None]:
     try:
         value = parse_yaml(manifest.read_bytes(), path=str(manifest), code="pack_parse_error").value
     except (BfclError, OSError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bfcl.canonical import Json
 from bfcl.graph.invocation import DEFAULT_CONFIG, invocation
 from bfcl.graph.layout import BuildTree, RunTree
 from bfcl.pack.own_config import OWN_CONFIG
@@ -27,7 +28,7 @@ class KnownRuns:
     """Each once: that of the default configuration, those below `build/runs/` by name, those of `configs/*.yaml` by
     the configuration's name, those of the packs' own configurations by the pack's."""
     runless: tuple[Path, ...]
-    """Configurations that can be read and name no run."""
+    """Configurations of generation that can be read and name no run."""
     unreadable: tuple[Path, ...]
     """Configurations that cannot be read, so that nobody knows which run they name."""
     digests: Mapping[str, Path]
@@ -50,11 +51,20 @@ def known_runs(project: Path) -> KnownRuns:
             runs.setdefault(os.path.realpath(run.root), run)
     return KnownRuns(
         runs=tuple(runs.values()),
-        runless=tuple(path for path, seen in read.items() if seen.trouble is None and seen.run is None),
+        runless=tuple(
+            path
+            for path, seen in read.items()
+            if seen.trouble is None and seen.run is None and not _evaluates(seen.raw)
+        ),
         # `lexists`: a link that leads nowhere is somebody's configuration, too.
         unreadable=tuple(path for path, seen in read.items() if seen.trouble is not None and os.path.lexists(path)),
         digests={seen.ck: path for path, seen in reversed(read.items()) if seen.trouble is None},
     )
+
+
+def _evaluates(raw: Mapping[str, Json]) -> bool:
+    """Whether this is an evaluation's envelope or scoring configuration, which makes no run."""
+    return raw.get("stage") == "eval" or "source_run_manifest" in raw
 
 
 def configurations(directory: Path) -> list[Path]:

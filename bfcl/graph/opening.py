@@ -32,6 +32,8 @@ class Opening:
         self.noop = False
         """The publication in place already answers: no task has anything to do."""
         self.session: Session | None = None
+        self.last_line: str | None = None
+        """What the output is to end in, where a task says so."""
 
     @cached_property
     def evidence(self) -> Evidence:

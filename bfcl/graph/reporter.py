@@ -73,6 +73,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             elif self._generates and not self._failed and not self.runtime_errors:
                 for line in _last_lines(opening):
                     self.write(f"{line}\n")
+            if opening.last_line is not None:
+                self.write(f"{opening.last_line}\n")
         finally:
             opening.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import doit
 from doit import doit_cmd
@@ -17,6 +17,7 @@ from doit import doit_cmd
 from bfcl.errors import BfclError, Problem, StageError
 from bfcl.graph.begin import begin
 from bfcl.graph.checker import Blake3Checker
+from bfcl.graph.eval_files import EvalFiles
 from bfcl.graph.invocation import invocation
 from bfcl.graph.late import late
 from bfcl.graph.memory import ForgivingCodec, database
@@ -39,6 +40,9 @@ DOIT_CONFIG = {
 }
 
 TaskDict = dict[str, Any]
+
+_OF_EVALUATIONS: Final = ("eval_config_path", "candidates")
+"""Keys by which an envelope and a scoring configuration are known."""
 
 
 def task_pipeline() -> Iterator[TaskDict]:
@@ -73,6 +77,7 @@ def pipeline(opening: Opening) -> Iterator[TaskDict]:
         "actions": None,
         "task_dep": ["prepare", "generate"],
     }
+    yield _eval(opening)
 
 
 def _config(opening: Opening) -> TaskDict:
@@ -151,6 +156,35 @@ def _publish(opening: Opening) -> TaskDict:
         "uptodate": [partial(_is_noop, opening)],
         "clean": [_clean(opening, "clean_publication")],
     }
+
+
+def _eval(opening: Opening) -> TaskDict:
+    files = _eval_files(opening)
+
+    def act() -> None:
+        late("eval")(opening)
+
+    def is_current() -> bool:
+        current: bool = late("eval_is_current")(files.targets)
+        return current
+
+    return {
+        "basename": "eval",
+        "doc": "measure candidate models on a published benchmark; `config=` names an envelope",
+        "actions": [refusing(act, opening.invocation.given)],
+        "file_dep": files.inputs,
+        "targets": files.targets,
+        "uptodate": [is_current],
+    }
+
+
+def _eval_files(opening: Opening) -> EvalFiles:
+    """Nothing is looked up where the configuration is that of a build."""
+    raw = opening.invocation.raw
+    if raw.keys().isdisjoint(_OF_EVALUATIONS):
+        return EvalFiles([], [])
+    found: EvalFiles = late("eval_files")(opening.invocation.config_path)
+    return found
 
 
 def _action(opening: Opening, task: str, target: str, *arguments: object) -> Callable[[], Any]:

@@ -15,7 +15,7 @@ from bfcl.modelio.transport import Failure, Reply, TransportFailure
 
 Status: TypeAlias = Literal["ok", "rate_limited", "provider_unavailable", "authentication_failed", "provider_rejected"]
 
-_RETRIED: Final = frozenset({"timeout", "transport_error", "rate_limited", "provider_unavailable"})
+RETRIED: Final = frozenset({"timeout", "transport_error", "rate_limited", "provider_unavailable"})
 _STATUSES: Final[Mapping[int, Status]] = {
     200: "ok",
     **dict.fromkeys((401, 403), "authentication_failed"),
@@ -74,7 +74,7 @@ def attempted(send: Callable[[float], Reply], asked: Asked, patience: Patience, 
             after = retry_after_s(reply.headers.get("retry-after"), clock.wall())
             if status == "ok":
                 return reply
-        if status not in _RETRIED:
+        if status not in RETRIED:
             raise ModelError(_final(status, seen, asked))
         wait = max(delay_s(asked.request_hash, index, patience.base_delay_s), after)
         if index == patience.max_retries or clock.monotonic() + wait >= ends:
@@ -114,8 +114,13 @@ def retry_after_s(header: str | None, now: float) -> float:
 def told(reply: Reply) -> str:
     """An answer by its status, the size and digest of its body, and the server's own name for it."""
     body = "over 16 MiB or encoded" if reply.body is None else f"{len(reply.body)} bytes, {sha256_of(reply.body)}"
-    name = next((reply.headers[key] for key in reply.headers if key.endswith("request-id")), None)
+    name = request_id(reply)
     return f"HTTP {reply.status} ({body}{f', request id {name}' if name else ''})"
+
+
+def request_id(reply: Reply) -> str | None:
+    """The server's own name for the exchange, where it gave one."""
+    return next((reply.headers[key] for key in reply.headers if key.endswith("request-id")), None)
 
 
 def _final(status: Status | Failure, seen: str, asked: Asked) -> Problem:

@@ -6,20 +6,19 @@ A process killed while it appends leaves a last line that ends early: readers pa
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import ModelError, Problem
-from bfcl.files import storage, sync_dir
+from bfcl.files import storage
+from bfcl.modelio.own_file import OwnFile
 from bfcl.modelio.request import SCHEMA_VERSION, RoleRequest
 
 _FIELDS: Final = ("input_hash", "model_canonical", "request_hash", "response", "response_hash", "schema_version")
@@ -60,11 +59,12 @@ class RoleCache:
         Raises: ModelError `model_io_cache_invalid`, `model_io_cache_conflict`, each problem with its line.
         """
         self.path = path
+        self._file = OwnFile(path=path, error=ModelError, code=_INVALID, remedy=_REMEDY)
         self._places: dict[str, _Place] = {}
         self._end = 0
         self._line = 0
         self._inode: int | None = None
-        descriptor = self._open(os.O_RDONLY)
+        descriptor = self._file.open(os.O_RDONLY)
         if descriptor is not None:
             try:
                 self._read_on(descriptor)
@@ -88,7 +88,9 @@ class RoleCache:
         record = self._record(place)
         for name, wanted in (("model_canonical", request.model_canonical), ("input_hash", request.input_hash)):
             if record[name] != wanted:
-                raise ModelError(self._invalid(place.line, f"`{name}` is not that of the request it is recorded for"))
+                raise ModelError(
+                    self._file.problem(place.line, f"`{name}` is not that of the request it is recorded for")
+                )
         response: Json = record["response"]
         return response
 
@@ -98,8 +100,8 @@ class RoleCache:
         A reply that is recorded already is passed over. Raises: ModelError `model_io_cache_conflict` for one that is
         recorded otherwise, and as on reading; StageError `storage_failed`. Nothing is appended then.
         """
-        with self._locked():
-            descriptor = self._open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        with self._file.locked():
+            descriptor = self._file.open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
             assert descriptor is not None
             try:
                 tail = self._read_on(descriptor)
@@ -115,9 +117,9 @@ class RoleCache:
         """Take in every line behind those known; what stands behind the last line feed, None for nothing."""
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ModelError(self._invalid(None, "is no regular file"))
+            raise ModelError(self._file.problem(None, "is no regular file"))
         if self._inode not in (None, status.st_ino) or status.st_size < self._end:
-            raise ModelError(self._invalid(None, "was replaced or cut short while it was in use"))
+            raise ModelError(self._file.problem(None, "was replaced or cut short while it was in use"))
         self._inode = status.st_ino
         problems: list[Problem] = []
         with os.fdopen(os.dup(descriptor), "rb") as stream:
@@ -140,7 +142,7 @@ class RoleCache:
             json.loads(data)
         except json.JSONDecodeError as error:
             if error.msg == "Extra data":
-                problems.append(self._invalid(self._line + 1, "something follows a whole record"))
+                problems.append(self._file.problem(self._line + 1, "something follows a whole record"))
             return _Tail(is_record=False)
         except (ValueError, RecursionError):
             return _Tail(is_record=False)
@@ -155,7 +157,7 @@ class RoleCache:
         try:
             record = _checked(data)
         except (ValueError, RecursionError) as error:
-            yield self._invalid(number, str(error) if isinstance(error, _Unfit) else "is no JSON")
+            yield self._file.problem(number, str(error) if isinstance(error, _Unfit) else "is no JSON")
             return
         place = _Place(number, self._end, len(data), record["response_hash"])
         before = self._places.setdefault(record["request_hash"], place)
@@ -163,9 +165,9 @@ class RoleCache:
             yield self._conflict(record["request_hash"], before.line, number)
 
     def _record(self, place: _Place) -> dict[str, Any]:
-        descriptor = self._open(os.O_RDONLY)
+        descriptor = self._file.open(os.O_RDONLY)
         if descriptor is None:
-            raise ModelError(self._invalid(None, "vanished while it was in use"))
+            raise ModelError(self._file.problem(None, "vanished while it was in use"))
         try:
             data = os.pread(descriptor, place.size, place.start)
         finally:
@@ -175,7 +177,7 @@ class RoleCache:
         except (ValueError, RecursionError):
             record = {}
         if record.get("response_hash") != place.response_hash:
-            raise ModelError(self._invalid(place.line, "changed while it was in use"))
+            raise ModelError(self._file.problem(place.line, "changed while it was in use"))
         return record
 
     # --- writing ---
@@ -199,68 +201,14 @@ class RoleCache:
         return None
 
     def _append(self, descriptor: int, joint: bytes, data: bytes) -> None:
-        with storage(self.path):
-            if not joint:
+        if not joint:
+            with storage(self.path):
                 # What a killed process left unfinished; it holds the lock no more.
                 os.ftruncate(descriptor, self._end)
-            before = os.fstat(descriptor).st_size
-            left = memoryview(joint + data)
-            try:
-                while left:
-                    left = left[os.write(descriptor, left) :]
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, before)
-                raise
+        self._file.append(descriptor, joint + data)
         self._read_on(descriptor)
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        import fcntl
-
-        path = self.path.with_name(f".{self.path.name}.lock")
-        with storage(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            if os.fstat(descriptor).st_mode & 0o077:
-                raise ModelError(
-                    Problem(
-                        code=_INVALID,
-                        path=str(path),
-                        message="others than its owner may open this lock file; expected mode 0600",
-                        fix=f"chmod 600 {path}",
-                    )
-                )
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _open(self, flags: int) -> int | None:
-        """A descriptor; None where the file is absent and not to be made."""
-        makes = bool(flags & os.O_CREAT)
-        try:
-            if makes and not self.path.exists():
-                with storage(self.path):
-                    descriptor = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-                    sync_dir(self.path.parent)
-                return descriptor
-            # Without waiting: what is no file at all, a pipe say, is refused by whoever reads it.
-            return os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            link = error.errno == errno.ELOOP
-            self._refuse(None, "is a symbolic link" if link else f"cannot be opened: {error.strerror}")
-
     # --- refusals ---
-
-    def _refuse(self, line: int | None, message: str) -> NoReturn:
-        raise ModelError(self._invalid(line, message))
-
-    def _invalid(self, line: int | None, message: str) -> Problem:
-        return Problem(code=_INVALID, path=str(self.path), line=line, message=message, fix=_REMEDY)
 
     def _conflict(self, request_hash: str, before: int, line: int | None) -> Problem:
         where = "a reply that came now" if line is None else "this line"

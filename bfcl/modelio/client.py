@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Final, NoReturn, Protocol
 
@@ -13,15 +12,15 @@ from bfcl.errors import ConfigError, ModelError, Problem
 from bfcl.modelio.attempts import Asked, Clock, Patience, attempted, told
 from bfcl.modelio.credential import Credential
 from bfcl.modelio.providers import Route
-from bfcl.modelio.transport import Post, Reply, Transport
+from bfcl.modelio.transport import Post, Reply, Transport, harmless
 
-_HEADERS: Final[Mapping[str, str]] = {
+HEADERS: Final[Mapping[str, str]] = {
     "accept": "application/json",
     "accept-encoding": "identity",
     "content-type": "application/json",
     "user-agent": "bfcl",
 }
-_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,256}")
+"""Of every request, beside the credential."""
 
 
 class Client(Protocol):
@@ -60,12 +59,12 @@ class LiveClient:
         """
         body = canonical_json({**fields, "model": self._route.model})
         secret = None if self._credential is None else self._credential.reveal()
-        headers = dict(_HEADERS) if secret is None else {**_HEADERS, "authorization": f"Bearer {secret}"}
+        headers = dict(HEADERS) if secret is None else {**HEADERS, "authorization": f"Bearer {secret}"}
         request = Post(f"{self._route.provider.endpoint}/{path}", headers, body)
 
         def send(timeout_s: float) -> Reply:
             reply = self._transport.post(request, timeout_s)
-            return reply._replace(headers=_harmless(reply.headers, secret))
+            return reply._replace(headers=harmless(reply.headers, secret))
 
         asked = Asked(subject=self.subject, request_hash=request_hash)
         reply = attempted(send, asked, self._patience, self._clock)
@@ -96,15 +95,6 @@ def malformed(subject: str, message: str) -> Problem:
         subject=subject,
         fix="nothing of it was kept; check that the model serves this kind of request, then run again",
     )
-
-
-def _harmless(headers: Mapping[str, str], secret: str | None) -> dict[str, str]:
-    """The headers without a request id that is none, or that hands the credential back."""
-    return {
-        name: value
-        for name, value in headers.items()
-        if not name.endswith("request-id") or (_REQUEST_ID.fullmatch(value) and not (secret and secret in value))
-    }
 
 
 def _parsed(body: bytes | None) -> Json:

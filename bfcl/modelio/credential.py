@@ -19,15 +19,22 @@ class Credential:
     def __repr__(self) -> str:
         return f"Credential({self.variable}=<redacted>)"
 
+    def fault(self) -> str | None:
+        """Why it cannot be used now, in words for behind its variable's name; None where it can."""
+        value = self._environment.get(self.variable, "")
+        if not value.strip():
+            return "is not set"
+        usable = value.isascii() and value.isprintable() and value == value.strip()
+        return None if usable else "holds what no HTTP header can carry"
+
     def reveal(self) -> str:
         """The value, for a header and nothing else.
 
         Raises: ModelError `model_credential_missing` where it is unset, blank, or holds what no header can carry.
         """
-        value = self._environment.get(self.variable, "")
-        if value.strip() and value.isascii() and value.isprintable():
-            return value
-        seen = "holds what no HTTP header can carry" if value.strip() else "is not set"
+        seen = self.fault()
+        if seen is None:
+            return self._environment[self.variable]
         raise ModelError(
             Problem(
                 code="model_credential_missing",

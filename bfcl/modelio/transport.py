@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, Self
 
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-_KEPT: Final = ("retry-after", "x-request-id", "request-id", "x-nv-request-id")
+KEPT: Final = ("retry-after", "x-request-id", "request-id", "x-nv-request-id")
 """Headers of an answer that anybody reads."""
+
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,256}")
+UNUSABLE: Final = "a proxy or certificate file that the environment names cannot be used"
 
 Failure = Literal["timeout", "transport_error"]
 
@@ -108,14 +113,14 @@ class HttpTransport:
                 timeout=timeout_s,
                 extensions={"trace": self._note},
             ) as answer:
-                headers = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
+                headers = {name: answer.headers[name] for name in KEPT if name in answer.headers}
                 encoding = answer.headers.get("content-encoding", "identity").lower()
                 body = _bounded(answer.iter_raw()) if encoding == "identity" else None
                 return Reply(answer.status_code, headers, body)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             # Not chained: the library's own text may quote a header.
             late = isinstance(error, httpx.TimeoutException) or time.monotonic() >= ends
-            detail = _reason(error)
+            detail = reason(error)
         finally:
             alarm.cancel()
         if late:
@@ -146,17 +151,14 @@ class HttpTransport:
         import httpx
 
         if self._client is None:
-            for name in ("httpx", "httpcore"):
-                log = logging.getLogger(name)
-                log.setLevel(max(log.level, logging.WARNING))
+            quiet()
             try:
-                self._client = httpx.Client(follow_redirects=False)
+                self._client = httpx.Client(follow_redirects=False, cookies=no_cookies())
             except (ValueError, ImportError, OSError, httpx.InvalidURL):
                 # Not chained: the text may quote a proxy's address with its password.
                 self._client = None
         if self._client is None:
-            detail = "a proxy or certificate file that the environment names cannot be used"
-            raise TransportFailure("transport_error", detail)
+            raise TransportFailure("transport_error", UNUSABLE)
         return self._client
 
 
@@ -170,7 +172,28 @@ def _bounded(pieces: Iterator[bytes]) -> bytes | None:
     return bytes(body)
 
 
-def _reason(error: BaseException) -> str:
+def quiet() -> None:
+    """Cap the loggers of the HTTP library: below warnings they tell headers."""
+    for name in ("httpx", "httpcore"):
+        log = logging.getLogger(name)
+        log.setLevel(max(log.level, logging.WARNING))
+
+
+def no_cookies() -> CookieJar:
+    """A jar that takes nothing: an answer must not change what the next request carries."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+
+
+def harmless(headers: Mapping[str, str], secret: str | None) -> dict[str, str]:
+    """The headers without a request id that is none, or that hands the credential back."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if not name.endswith("request-id") or (_REQUEST_ID.fullmatch(value) and not (secret and secret in value))
+    }
+
+
+def reason(error: BaseException) -> str:
     """Why a connection failed: of the operating system or of the certificate check, else the kind of the error."""
     cause: BaseException | None = error
     while cause is not None:

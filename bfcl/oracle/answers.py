@@ -19,8 +19,13 @@ DESCRIBE = b'{"kind":"describe"}'
 
 def request_of(episode: Episode) -> bytes:
     """The request that asks a world for this episode."""
+    # Absent where they say nothing: most requests are of generation, which knows neither.
+    extra: dict[str, Json] = {
+        name: sorted(value) for name in ("watched", "withheld") if (value := getattr(episode, name))
+    }
     return canonical_json(
         {
+            **extra,
             "kind": "episode",
             "task_id": episode.task_id,
             "seed": episode.seed,
@@ -90,7 +95,8 @@ def _run_of(calls: Sequence[PlannedCall], records: Sequence[tuple[bytes, str]]) 
                 raise ValueError(f"no such assertion status: {status!r}")
             assertions.append(AssertionOutcome(name=name, status=status, detail=detail))
         elif kind == wire.BREAKDOWN:
-            breakdown = Breakdown(**json.loads(text))
+            # The first: a state that is read after it may hang, which breaks what is broken already.
+            breakdown = breakdown or Breakdown(**json.loads(text))
         else:
             raise ValueError(f"no such record: {kind!r}")
     return EpisodeResult(

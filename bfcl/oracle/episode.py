@@ -17,7 +17,8 @@ from bfcl.oracle.exact import NotJson, decode, exact_json, exact_pair
 from bfcl.oracle.packcode import Locator
 from bfcl.oracle.recall import Recall, copied, fresh, key_of
 from bfcl.oracle.result_path import pick
-from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, RESET, RUN_SPAN, STATE, Scratch, TooLarge
+from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, PHASES, RESET, RUN_SPAN, STATE, Scratch, TooLarge
+from bfcl.oracle.withheld import Withheld
 
 
 class RunContext:
@@ -84,10 +85,12 @@ def perform(stage: Stage, request: Mapping[str, Any]) -> None:
 
 
 def _run(stage: Stage, request: Mapping[str, Any], number: int, fixtures: Any) -> bool:
+    run = _Run(stage, request, number)
     try:
-        _Run(stage, request, number).play(fixtures)
+        run.play(fixtures)
     except Broken as broken:
         stage.scratch.append(wire.BREAKDOWN, exact_json(broken.breakdown))
+        run.look_back(broken.breakdown)
         return False
     return True
 
@@ -118,18 +121,33 @@ class _Run:
             return
         context = self._context(stage.limits.reset, 0)
         self._guarded(RESET, NO_INDEX, "reset_raised", lambda: self._backend.reset(ctx=context, fixtures=fixtures))
-        each = request["observe"] == "each"
-        if each:
+        observe, watched = request["observe"], request.get("watched", ())
+        if observe == "each":
             self._read_state(NO_INDEX)
         for index, (tool, turn, arguments, sources, task_id) in enumerate(request["calls"]):
             context = self._context(stage.limits.tool, turn, task_id)
+            if index in watched:
+                self._glance(index)
             self._call(index, tool, self._bound(index, arguments, sources) if sources else arguments, context)
-            if each:
+            if observe == "each":
                 self._read_state(index)
-        if not each:
+            elif index in watched:
+                self._glance(index)
+        if observe == "session":
+            return
+        if observe == "final":
             self._read_state(len(request["calls"]) - 1)
         if request["assertions"]:
             self._judge(request["assertions"], decode(f"[{','.join(self._trace)}]"))
+
+    def look_back(self, breakdown: Mapping[str, Any]) -> None:
+        """Of a session, what state the call that broke it left behind."""
+        if self._request["observe"] != "session" or breakdown["phase"] != PHASES[CALL]:
+            return
+        try:
+            self._glance(breakdown["call_index"])
+        except Broken:
+            return  # no room is left in the answer; what broke first is told already
 
     def _context(self, timeout_s: float, turn: int, task_id: str | None = None) -> RunContext:
         named = self._request["task_id"] if task_id is None else task_id
@@ -162,6 +180,7 @@ class _Run:
         try:
             self._stage.scratch.append(kind, data, size)
         except TooLarge:
+            self._stage.scratch.recalled(0)
             message = f"the answer grew past {wire.MESSAGE_LIMIT} bytes"
             what = deadlines.subject(phase, index, self._request)
             raise self._broken("worker_message_too_large", f"{message} in {what}", phase, index) from None
@@ -195,6 +214,15 @@ class _Run:
         kind, record, size = self._written(state, index)
         self._check_ambient(STATE, index)
         self._append(kind, record, STATE, index, size)
+
+    def _glance(self, index: int) -> None:
+        """Read the state as far as there is any reading it: `null` stands for one that cannot be read."""
+        try:
+            self._read_state(index)
+        except Broken:
+            # Nothing is learned of it: a number would come to stand for a state that was never told.
+            self._stage.scratch.recalled(0)
+            self._append(wire.STATE, b"null", STATE, index)
 
     def _written(self, state: Any, index: int) -> tuple[bytes, bytes, int]:
         """The record of a state: its text, or what it is known by; and how long the text is."""
@@ -232,6 +260,7 @@ class _Run:
         """Ask every assertion: what one changes in the values it is given no other sees."""
         task = self._request["task"]
         rest = copied((trace, None if task is None else decode(task)))
+        unknown = self._request.get("withheld", ())
         context = self._context(self._stage.limits.assertion, 0)
         state = self._state
         # Looking whether a state is still as it was takes less time and memory than another copy of it.
@@ -240,17 +269,30 @@ class _Run:
             if index and key_of(state) != before:
                 state = fresh(self._copy)
             self._stage.scratch.enter(ASSERTION, index + self._noted)
-            status, detail = self._outcome(name, state, rest, context)
+            status, detail = self._outcome(name, state, (rest, unknown), context)
             self._check_ambient(ASSERTION, index)
             self._append(wire.ASSERTION, exact_json([name, status, detail]), ASSERTION, index)
 
-    def _outcome(self, name: str, state: Any, rest: bytes, context: RunContext) -> tuple[str, str | None]:
+    def _outcome(
+        self, name: str, state: Any, rest: tuple[bytes, Sequence[str]], context: RunContext
+    ) -> tuple[str, str | None]:
+        """The verdict on an assertion. `rest` is what `fresh` makes trace and task of, and what the task withholds."""
         assertion = self._stage.assertions.get(name)
         if assertion is None:
             return "error", self._stage.assertions_problem or f"`{name}` is not an exported assertion"
+        trace, task = fresh(rest[0])
+        if not rest[1]:
+            return self._told(assertion, state, trace, task, context)
+        guarded = Withheld(task, rest[1])
+        told = self._told(assertion, state, trace, guarded, context)
+        # Whatever it made of the refusal: its verdict rests on what nobody knows.
+        return ("error", guarded.refused[0]) if guarded.refused else told
+
+    def _told(
+        self, assertion: Callable[..., Any], state: Any, trace: Any, task: Any, context: RunContext
+    ) -> tuple[str, str | None]:
         locator = self._stage.locator
         try:
-            trace, task = fresh(rest)
             answer = assertion(state=state, trace=trace, task=task, ctx=context)
         except AssertionError as failed:
             where = locator.of_error(failed)

@@ -53,10 +53,14 @@ class Episode:
     """Reset, calls in order, state, assertions: one process owns it from first to last.
 
     `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
-    call (probes). Assertions named in `assertions` run after the last call and see `task`. `also`
-    lists further runs of calls: each follows in the same process from `reset` to assertions, for the price of its calls
-    alone. What leaks through `reset` shows when the episode's own calls are repeated there. With `given` the backend is
-    left alone, no call is made and no state is read: the assertions judge what is given, under their usual deadlines.
+    call (probes), `session` before and after each call numbered in `watched`, and after a call that broke, whichever
+    that is. In a session a state that cannot be read breaks nothing, and no assertion runs. Assertions named in
+    `assertions` run after the last call and see `task`. `also` lists further runs of calls: each follows in the same
+    process from `reset` to assertions, for the price of its calls alone. What leaks through `reset` shows when the
+    episode's own calls are repeated there. With `given` the backend is left alone, no call is made and no state is
+    read: the assertions judge what is given, under their usual deadlines.
+    `withheld` names fields that `task` lacks because nobody knows them: an assertion that asks for one is broken, and
+    never takes its absence for a value.
     """
 
     task_id: str
@@ -64,9 +68,11 @@ class Episode:
     calls: tuple[PlannedCall, ...]
     assertions: tuple[str, ...] = ()
     task: Mapping[str, Json] | None = None
-    observe: Literal["final", "each"] = "final"
+    observe: Literal["final", "each", "session"] = "final"
+    watched: frozenset[int] = frozenset()
     also: tuple[tuple[PlannedCall, ...], ...] = ()
     given: Given | None = None
+    withheld: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +97,10 @@ class EpisodeResult:
     """What one episode produced. JSON is canonical text, taken at each call's return.
 
     `results` and `arguments` have one element per completed call (`arguments` after dependent values were filled in);
-    `states` holds one element with `observe="final"`, else reset state plus one per completed call; empty where the
-    episode broke before. `assertions` follow the episode's order. `breakdown` is None for a whole episode.
+    `states` holds one element with `observe="final"`, with `each` the reset state plus one per completed call; empty
+    where the episode broke before. With `session` two per completed call that is watched, and of the call that broke
+    those that were still read; `null` stands for one that could not be. `assertions` follow the episode's order.
+    `breakdown` is None for a whole episode.
     """
 
     results: tuple[str, ...]

@@ -17,6 +17,9 @@ NAMES = [
     ".github/workflows/benchmark.yml",
     ".gitignore",
     "README.md",
+    "configs/eval.cli.yaml",
+    "configs/eval.default.yaml",
+    "configs/eval.tiny.yaml",
     "configs/tiny.yaml",
     "dodo.py",
     "packs/tiny_oracle_pack/README.md",
@@ -37,14 +40,14 @@ def tree(root: Path) -> dict[str, bytes]:
 
 def test_init_writes_a_project_and_says_what_to_do_next(bfcl: Callable[..., object], project: Path) -> None:
     listed = "".join(f"  {name}\n" for name in NAMES)
-    said = f"wrote 13 files below my bench:\n{listed}next: cd 'my bench' && doit generate\n"
+    said = f"wrote 16 files below my bench:\n{listed}next: cd 'my bench' && doit generate\n"
     assert bfcl("init", "--format", "text", "my bench") == (0, said, "")
     assert tree(project / "my bench") == project_files()
 
 
 def test_init_here_needs_no_change_of_directory(bfcl: Callable[..., object], project: Path) -> None:
     listed = "".join(f"  {name}\n" for name in NAMES)
-    assert bfcl("init", "--format", "text", ".") == (0, f"wrote 13 files below .:\n{listed}next: doit generate\n", "")
+    assert bfcl("init", "--format", "text", ".") == (0, f"wrote 16 files below .:\n{listed}next: doit generate\n", "")
     assert sorted(tree(project)) == NAMES
 
 

@@ -37,43 +37,68 @@ Options:
   -h, --help  Show this message and exit.
 
 Start:
-  init                     Write a new project: a starter pack, its
-                           configuration, a dodo.py.
-  scaffold-oracle-pack     Write a small pack that is Gold at once.
-  new                      Write a template, case, assertion or tool that fits
-                           a pack.
-  import                   Make tools.json or fixtures.json from what you
-                           already have.
+  init                            Write a new project: a starter pack, its
+                                  configuration, a dodo.py.
+  scaffold-oracle-pack            Write a small pack that is Gold at once.
+  new                             Write a template, case, assertion or tool
+                                  that fits a pack.
+  import                          Make tools.json or fixtures.json from what
+                                  you already have.
 
 Check a pack:
-  check                    Check a pack's files without running its code.
-  validate-oracle-pack     Run every check on a pack and print its report.
-  explain                  Explain a code: its cause, its fix, an example.
-  schema                   List and export the JSON Schemas of every file
-                           people write.
+  check                           Check a pack's files without running its
+                                  code.
+  validate-oracle-pack            Run every check on a pack and print its
+                                  report.
+  explain                         Explain a code: its cause, its fix, an
+                                  example.
+  schema                          List and export the JSON Schemas of every
+                                  file people write.
 
 Look at a pack:
-  preview                  Show conversations a pack's templates make, with
-                           their outcome.
-  call                     Call one tool of a pack in its worker and show what
-                           changed.
-  coverage                 Show what a pack's probes, templates and bindings
-                           cover.
-  probe-assertions         Find assertions that no wrong trace makes fail.
-  diff                     Compare two packs, file by file and item by item.
+  preview                         Show conversations a pack's templates make,
+                                  with their outcome.
+  call                            Call one tool of a pack in its worker and
+                                  show what changed.
+  coverage                        Show what a pack's probes, templates and
+                                  bindings cover.
+  probe-assertions                Find assertions that no wrong trace makes
+                                  fail.
+  diff                            Compare two packs, file by file and item by
+                                  item.
 
 Source packages:
-  scaffold-source-package  Write a backend skeleton from a tool catalog.
-  check-source-package     Check a source package without running it.
+  scaffold-source-package         Write a backend skeleton from a tool
+                                  catalog.
+  check-source-package            Check a source package without running it.
 
 Look at what was built:
-  trace                    Follow one task through every stage, to where it
-                           was dropped and why.
-  build-report             Say what the last doit run computed and reused.
-  gc                       Remove stored results that nothing names any more.
-  report                   Make one HTML page of a published run.
-  verify                   Hash a published run again and compare it with its
-                           manifest.
+  trace                           Follow one task through every stage, to
+                                  where it was dropped and why.
+  build-report                    Say what the last doit run computed and
+                                  reused.
+  gc                              Remove stored results that nothing names any
+                                  more.
+  report                          Make one HTML page of a published run.
+  verify                          Hash a published run again and compare it
+                                  with its manifest.
+
+Evaluate models:
+  eval                            Measure candidate models on a published
+                                  benchmark.
+  serve-candidate                 Serve scripted answers to a published run.
+  resolve-bfcl-model-identity     Find the identity block of a candidate.
+  eval-verify                     Make every score, aggregate and report of an
+                                  evaluation again and compare.
+  eval-report                     Make one HTML page of finished evaluations.
+  eval-failures                   Write every failed task of an evaluation so
+                                  that a person sees why.
+  eval-compare                    Compare two candidates that were measured
+                                  alike, task by task.
+  eval-leaderboard                Rank the candidates of finished evaluations
+                                  by task success.
+  extract-bfcl-eval-measurements  Derive success, tokens and latency of a
+                                  finished evaluation.
 """
 
 

@@ -142,6 +142,9 @@ def test_installed_starter_wins_over_the_checkout_and_its_bytecode_stays_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starter = {
+        "configs/eval.cli.yaml": b"stage: eval\n",
+        "configs/eval.default.yaml": b"config_status: template\n",
+        "configs/eval.tiny.yaml": b"config_status: resolved\n",
         "configs/tiny.yaml": b"family: bfcl\n",
         "packs/tiny_oracle_pack/manifest.yaml": b"pack_id: p\n",
         "packs/tiny_oracle_pack/__pycache__/backend.cpython-311.pyc": b"\0",
@@ -152,6 +155,9 @@ def test_installed_starter_wins_over_the_checkout_and_its_bytecode_stays_behind(
         ".github/workflows/benchmark.yml",
         ".gitignore",
         "README.md",
+        "configs/eval.cli.yaml",
+        "configs/eval.default.yaml",
+        "configs/eval.tiny.yaml",
         "configs/tiny.yaml",
         "dodo.py",
         "packs/tiny_oracle_pack/manifest.yaml",
@@ -164,5 +170,6 @@ def test_missing_starter_is_refused_naming_what_is_missing(tmp_path: Path, monke
         project_files()
     assert str(refused.value) == (
         f"starter_missing: this installation lacks {tmp_path}/configs/tiny.yaml, "
+        f"{tmp_path}/configs/eval.cli.yaml, {tmp_path}/configs/eval.default.yaml, {tmp_path}/configs/eval.tiny.yaml, "
         f"{tmp_path}/packs/tiny_oracle_pack/manifest.yaml\n  fix: install `bfcl-build` again"
     )

@@ -51,6 +51,14 @@ def test_configurations_that_name_no_run_and_those_that_cannot_be_read_are_told_
     assert run_named_by(tmp_path, broken) is None
 
 
+def test_configurations_of_evaluations_are_not_asked_for_a_run(tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "eval.cli.yaml").write_text("family: bfcl\nstage: eval\neval_config_path: eval.yaml\n")
+    (tmp_path / "configs" / "eval.yaml").write_text("source_run_manifest: ../build/runs/a/run_manifest.json\n")
+    found = known_runs(tmp_path)
+    assert (found.runs, found.runless, found.unreadable) == ((), (), ())
+
+
 def test_project_without_configurations_and_build_has_no_run(tmp_path: Path) -> None:
     assert known_runs(tmp_path).runs == ()
     assert configurations(tmp_path / "configs") == []

@@ -11,7 +11,9 @@ from bfcl.modelio.credential import Credential
 def test_credential_reads_its_variable_at_each_need_and_shows_nothing() -> None:
     environment: dict[str, str] = {}
     credential = Credential("VENDOR_KEY", environment)
+    assert credential.fault() == "is not set"
     environment["VENDOR_KEY"] = "hunter2"
+    assert credential.fault() is None
     assert credential.reveal() == "hunter2"
     environment["VENDOR_KEY"] = "hunter3"
     assert credential.reveal() == "hunter3"
@@ -28,7 +30,7 @@ def test_unset_or_blank_variable_is_refused(value: str | None) -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "a\nb", "schlüssel", "a\x00b"])
+@pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "a\nb", "schlüssel", "a\x00b", " hunter2", "hunter2\n"])
 def test_value_that_no_header_can_carry_is_refused_unechoed(value: str) -> None:
     with pytest.raises(ModelError) as caught:
         Credential("VENDOR_KEY", {"VENDOR_KEY": value}).reveal()

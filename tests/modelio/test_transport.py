@@ -50,6 +50,13 @@ def test_redirect_is_not_followed(transport: HttpTransport) -> None:
     assert other.seen == []
 
 
+def test_cookie_of_an_answer_does_not_come_back(transport: HttpTransport) -> None:
+    with serving(saying(b"", set_cookie="a=b; Path=/")) as server:
+        for _ in range(2):
+            transport.post(post(f"{server.url}/x"), 5)
+    assert ["cookie" in seen.headers for seen in server.seen] == [False, False]
+
+
 def test_netrc_is_not_read(transport: HttpTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login me password hunter2\n")

@@ -14,7 +14,7 @@ from tests.packs import append
 from tests.system.project import Project, write_project
 
 STAGE_NAMES = [stage.name for stage in STAGES if stage.switch is None]
-PIPELINE = ["config", "validate", "prepare", "gold_gate", *STAGE_NAMES, "publish", "generate", "all"]
+PIPELINE = ["config", "validate", "prepare", "gold_gate", *STAGE_NAMES, "publish", "generate", "all", "eval"]
 
 
 def names(root: Path) -> list[str]:

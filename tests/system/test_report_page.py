@@ -12,54 +12,17 @@ import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.release.report import releases
+from tests.system.browser import CHROMIUM, asked, browse
 from tests.system.project import PATIENCE_S, REPOSITORY, Project
 
 for library in ("jinja2", "altair", "vl_convert"):
     pytest.importorskip(library, reason="the extra `report` is not installed")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Whatever should reach for the network all the same finds no host.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=5000",
-)
-
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-
-
-class Shown(NamedTuple):
-    """The document a page became, and what the browser's console said of it."""
-
-    dom: str
-    console: list[str]
-
-    @property
-    def count(self) -> str:
-        (found,) = re.findall(r'<p id="count"[^>]*>([^<]*)</p>', self.dom)
-        return found
-
-    @property
-    def tasks(self) -> list[str]:
-        """Ids in the list, in order."""
-        return re.findall(r'data-task="([^"]*)"', self.dom)
-
-    @property
-    def opened(self) -> int:
-        return self.dom.count('<div class="task">')
 
 
 @pytest.fixture
@@ -68,19 +31,6 @@ def profile(tmp_path: Path) -> Iterator[Path]:
     directory = tmp_path / "profile"
     yield directory
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def browse(page: Path, profile: Path, address: str = "", *more: str) -> Shown:
-    """Open a page at an address below it, until nothing more happens."""
-    assert CHROMIUM is not None
-    ended = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", *more, "--dump-dom", f"{page.as_uri()}{address}"],
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    console = [line for line in ended.stderr.decode().splitlines() if ":CONSOLE" in line]
-    return Shown(ended.stdout.decode(), console)
 
 
 def report(*arguments: str, cwd: Path) -> Path:
@@ -140,11 +90,6 @@ def test_address_of_a_task_opens_it_on_its_page(hostile_page: Path, profile: Pat
     assert shown.opened == 1
     assert "Check V-40, then set it to 40 bär." in shown.dom
     assert '<th scope="col">expected call</th><th scope="col">tool result</th>' in shown.dom
-
-
-def asked(log: Path) -> bool:
-    """Whether the browser tried to load what the hostile texts name."""
-    return "hostile.invalid" in log.read_text(encoding="utf-8", errors="replace")
 
 
 def test_page_asks_nobody_for_anything(hostile_page: Path, profile: Path, tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ Packed: canonical JSON lines joined into one document, gzip, so that a page of m
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Final
 
-from bfcl.canonical import Json, canonical_json, canonical_text, readable_json
+from bfcl.canonical import Json
 from bfcl.digest import sha256_bytes
 from bfcl.errors import Problem, ReleaseError
+from bfcl.release.document.packing import Packer, json_text
 from bfcl.release.read import Release
 from bfcl.release.report.fates import Seen, together
 from bfcl.tables.benchmark import BenchmarkRow
@@ -23,10 +23,6 @@ from bfcl.tables.codec import REPLAY_VERDICTS, SURFACES, TASKS, TRACES, Row
 
 LIMIT: Final = 20_000
 """More conversations than this make a browser slow: a page of a larger run holds a sample."""
-
-_LEVEL: Final = 6
-_LINE: Final = 48
-"""Longer JSON values are spread over lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +57,10 @@ def pack(release: Release, tasks: Sequence[Seen], limit: int = LIMIT) -> Packed:
     """
     wanted = chosen([(task.task_id, task.loss is not None) for task in tasks], limit)
     systems: dict[str, int] = {}
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    pieces = [packer.compress(b'{"rows":[')]
-    for number, entry in enumerate(_entries(release, tasks, wanted, systems)):
-        pieces.append(packer.compress((b",\n" if number else b"\n") + canonical_json(entry)))
-    pieces += [packer.compress(b'],"systems":%s}' % canonical_json(list(systems))), packer.flush()]
-    return Packed(data=b"".join(pieces), rows=len(wanted), tasks=len(tasks))
+    packer = Packer()
+    packer.add(_entries(release, tasks, wanted, systems))
+    data = packer.end(systems=list(systems))
+    return Packed(data=data, rows=len(wanted), tasks=len(tasks))
 
 
 def _entries(
@@ -150,10 +144,8 @@ def _stage_turns(surface: Row, trace: Row, replay: Row) -> list[Json]:
 
 
 def _call(name: str, arguments: dict[str, Json], result: Json) -> Json:
-    return [name, [[key, _text(value)] for key, value in arguments.items()], None if result is None else _text(result)]
-
-
-def _text(value: Json) -> str:
-    """JSON for people: one line where it is short. Made here, since a browser would turn `1.0` into `1`."""
-    line = canonical_text(value)
-    return line if len(line) <= _LINE else readable_json(value).decode().rstrip()
+    return [
+        name,
+        [[key, json_text(value)] for key, value in arguments.items()],
+        None if result is None else json_text(result),
+    ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from bfcl.release.report.charts import SHOWN, Bar, bars, counted, grid
+from bfcl.release.document.charts import SHOWN, Bar, bars, counted, grid
+from bfcl.release.document.figure import Figure
 from bfcl.release.report.facts import Facts, Timing, by_count
 
 STATUSES: Final[Mapping[str, str]] = {
@@ -19,18 +19,6 @@ STATUSES: Final[Mapping[str, str]] = {
 """Status of an assertion to the colour of its part of a bar."""
 
 _OF: Final = "published tasks"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A chart with its numbers: the first cell of a row names it. `note` says what the chart leaves out."""
-
-    title: str
-    svg: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str | None = None
-    wide: bool = False
 
 
 def funnel(facts: Facts) -> Figure:

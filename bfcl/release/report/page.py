@@ -1,27 +1,25 @@
 """How does a run become one HTML page that needs nothing but a browser?
 
-Everything is in it: style, script, charts, conversations. Its content security policy lets it load nothing and run only
-the script it came with; texts of a pack are escaped, here by the template engine, in the browser by never being markup.
 The same run and the same timings give the same bytes.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.digest import sha256_bytes
+from bfcl.release.document.panels import Panel, Table, panel, shown
+from bfcl.release.document.render import render
 from bfcl.release.read import Release
 from bfcl.release.report.conversations import LIMIT, Packed, pack
 from bfcl.release.report.facts import Facts, Timing, gather
 from bfcl.release.report.fates import seen_tasks
 from bfcl.release.report.figures import STATUSES, assertion_rows, assertions, funnel, mixes, replay_time, same_time
-from bfcl.release.report.panels import Panel, Table, panel, shown
 from bfcl.release.report.targets import Targets, targets, untold
+from bfcl.stages.artifacts import MANIFEST_FILE
 
 _HERE: Final = Path(__file__).resolve().parent
 _BALANCING: Final = "semantic_deduplication"
@@ -75,49 +73,35 @@ def report_page(release: Release, timing: Timing | None = None, limit: int = LIM
 
 
 def _render(release: Release, facts: Facts, packed: Packed, timing: Timing | None) -> bytes:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    style, script = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "browser.js"))
     manifest = release.manifest
     goals = targets(_member(manifest[_BALANCING], "report"))
-    document = environment.get_template("page.html.j2").render(
-        policy=_policy(style, script),
-        style=style,
-        script=script,
-        facts=facts,
-        manifest=manifest,
-        name=_name(manifest["run_id"]),
-        pack_name=" ".join(shown(_member(manifest["pack"], key)) for key in ("pack_id", "version")),
-        funnel=funnel(facts),
-        mixes=mixes(facts),
-        losers=[template for template in facts.templates.values() if template.losses],
-        assertions=assertions(facts),
-        assertion_rows=assertion_rows(facts),
-        statuses=STATUSES,
-        timing=timing,
-        replay=None if timing is None or not timing.seconds else replay_time(facts, timing),
-        same_time=None if timing is None else same_time(timing),
-        targets=goals,
-        blocks=_blocks(manifest, goals),
-        origin=panel(_origin(manifest)),
-        pack=panel(_without(manifest["pack"], "files")),
-        files=panel(_member(manifest["pack"], "files")),
-        build=panel(_without(manifest["build"], "stages")),
-        counts=panel(manifest["stage_counts"]),
-        tables=[("published", release.published), ("raw", release.raw)],
-        artifacts=sorted(release.artifacts.items()),
-        packed=packed,
-        rows=base64.b64encode(packed.data).decode(),
-    )
-    return document.encode()
+    told: dict[str, object] = {
+        "manifest_file": MANIFEST_FILE,
+        "facts": facts,
+        "manifest": manifest,
+        "name": _name(manifest["run_id"]),
+        "pack_name": " ".join(shown(_member(manifest["pack"], key)) for key in ("pack_id", "version")),
+        "funnel": funnel(facts),
+        "mixes": mixes(facts),
+        "losers": [template for template in facts.templates.values() if template.losses],
+        "assertions": assertions(facts),
+        "assertion_rows": assertion_rows(facts),
+        "statuses": STATUSES,
+        "timing": timing,
+        "replay": None if timing is None or not timing.seconds else replay_time(facts, timing),
+        "same_time": None if timing is None else same_time(timing),
+        "targets": goals,
+        "blocks": _blocks(manifest, goals),
+        "origin": panel(_origin(manifest)),
+        "pack": panel(_without(manifest["pack"], "files")),
+        "files": panel(_member(manifest["pack"], "files")),
+        "build": panel(_without(manifest["build"], "stages")),
+        "counts": panel(manifest["stage_counts"]),
+        "tables": [("published", release.published), ("raw", release.raw)],
+        "artifacts": sorted(release.artifacts.items()),
+        "packed": packed,
+    }
+    return render(_HERE, told, packed.data)
 
 
 def _name(run_id: Json) -> str:
@@ -174,15 +158,3 @@ def _member(block: Json, key: str) -> Json:
 
 def _without(block: Json, key: str) -> Json:
     return {name: value for name, value in block.items() if name != key} if isinstance(block, Mapping) else block
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing from anywhere; this style and this script, by their digests. Text never becomes markup."""
-    sources = "; ".join(
-        f"{kind}-src 'sha256-{base64.b64encode(sha256_bytes(text.encode())).decode()}'"
-        for kind, text in (("style", style), ("script", script))
-    )
-    return (
-        f"default-src 'none'; connect-src 'none'; img-src 'none'; {sources}; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    )

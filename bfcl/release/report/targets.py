@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.release.report.panels import SHOWN, Table, shown
+from bfcl.release.document.panels import SHOWN, Table, shown
 
 MISSED_HEAD: Final = ("dimension", "bucket", "target", "actual", "inventory", "reason")
 

@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -16,38 +15,13 @@ from bfcl.digest import sha256_bytes
 from bfcl.release.read import Release
 from bfcl.release.report.facts import Timing
 from bfcl.release.report.page import report_page
+from tests.release.document.elements import Elements
 from tests.release.report import releases
 
 for library in ("jinja2", "altair", "vl_convert"):
     pytest.importorskip(library, reason="the extra `report` is not installed")
 
 TIMING = Timing(seconds={"read_then_set": 1.25}, templates=2)
-
-
-class Elements(HTMLParser):
-    """Start tags with their attributes, and the text of each kind of element."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self._open: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if self._open:
-            self.texts.setdefault(self._open[-1], []).append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from bfcl.canonical import Json
-from bfcl.release.report.panels import SHOWN, Table
+from bfcl.release.document.panels import SHOWN, Table
 from bfcl.release.report.targets import MISSED_HEAD, REASONS, Targets, targets, untold
 from bfcl.stages.balancing.unmet import Reason
 

@@ -1,0 +1,95 @@
+"""`bfcl eval`: measure candidate models on a published benchmark."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from bfcl.cli.eval_command import EvalCommand
+from bfcl.cli.show import Manner
+from bfcl.evaluate.run.evaluate import evaluate
+from bfcl.evaluate.run.how import How
+from bfcl.evaluate.run.outcome import Preflight, estimate_line, payload_lines
+from bfcl.evaluate.settings.envelope import OutputFormat, load_envelope
+from bfcl.evaluate.settings.load import load_settings
+from bfcl.graph.eval_progress import EvalProgress
+from bfcl.graph.eval_runtime import eval_runtime
+
+
+def _remember(context: click.Context, _: click.Parameter, value: OutputFormat | None) -> OutputFormat | None:
+    manner = context.find_object(Manner)
+    if manner is not None and value is not None:
+        manner.format = "json" if value == "json" else "text"
+    return value
+
+
+@click.command("eval", cls=EvalCommand)
+@click.option(
+    "--config",
+    "config",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="An envelope (configs/eval.cli.yaml), or a scoring configuration itself.",
+)
+@click.option("--dry-run", is_flag=True, help="Pass every gate and tell the cost; ask nobody, write nothing.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["human", "json"]),
+    callback=_remember,
+    is_eager=True,
+    help="human: a line for each key; json: one object. Default: as the envelope says.",
+)
+@click.option("--eval-run-id", help="The run id to use, exactly as given. Default: a new one.")
+@click.option(
+    "--resume-from",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Output directory of an earlier run whose answers are taken over.",
+)
+@click.option(
+    "--max-infrastructure-stops",
+    type=click.IntRange(min=1),
+    help="Stop once so many tasks ended for reasons that are not the candidate's.",
+)
+def eval_(
+    config: Path,
+    dry_run: bool,
+    format_: Literal["human", "json"] | None,
+    eval_run_id: str | None,
+    resume_from: Path | None,
+    max_infrastructure_stops: int | None,
+) -> None:
+    """Measure candidate models on a published benchmark.
+
+    Nobody is asked before every gate is passed. Ctrl-C keeps what was answered; `--resume-from` goes on from there in a
+    new output directory. Statuses: 0 done, 2 edit the configuration, 3 source or run, 4 contamination, 5 the
+    candidate's endpoint, 6 the oracle, 7 files that do not hold or would be overwritten.
+
+    \b
+    Example:
+      bfcl eval --config configs/eval.cli.yaml --dry-run
+      bfcl eval --config configs/eval.cli.yaml
+    """
+    envelope = load_envelope(config)
+    envelope = dataclasses.replace(
+        envelope,
+        dry_run=envelope.dry_run or dry_run,
+        output_format=format_ or envelope.output_format,
+        resume_from=envelope.resume_from if resume_from is None else resume_from.absolute(),
+        max_infrastructure_stops=max_infrastructure_stops or envelope.max_infrastructure_stops,
+    )
+    settings = load_settings(envelope.eval_config_path)
+    showing = EvalProgress()
+    try:
+        outcome = evaluate(envelope, settings, How(eval_run_id=eval_run_id, showing=showing, runtime=eval_runtime))
+    except KeyboardInterrupt:
+        directory = settings.outputs.output_dir
+        click.echo(f"interrupted: what was answered is kept in {directory}; go on with `--resume-from`", err=True)
+        raise
+    if isinstance(outcome, Preflight):
+        showing.warn(outcome.warnings)
+        click.echo(estimate_line(outcome.estimate), err=True)
+    click.echo("\n".join(payload_lines(outcome.payload(), envelope.output_format)))

@@ -1,0 +1,1 @@
+"""Scoring candidate models on a published benchmark."""

@@ -1,0 +1,105 @@
+"""How do two measured candidates compare, task by task? Rule: evaluation.md §16.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bfcl.canonical import Json
+from bfcl.errors import ConfigError, EvalError, Problem, raise_all
+from bfcl.evaluate.after.paired import (
+    Pair,
+    Played,
+    difference_interval,
+    flips,
+    group_tests,
+    mean_difference,
+    tally,
+)
+from bfcl.evaluate.after.recorded_settings import Whereabouts
+from bfcl.evaluate.after.sides import (
+    Side,
+    incomparable,
+    kinds_by_task,
+    pairs_of,
+    played_by_task,
+    require_tables,
+)
+from bfcl.evaluate.score.intervals import CONFIDENCE, RESAMPLES, SEED, wilson
+
+INCOMPATIBLE: Final = "comparison_incompatible"
+SCHEMA_VERSION: Final = "1.0"
+SIGNIFICANT: Final = 0.05
+"""Below this a p value counts as a difference."""
+
+
+def compare(
+    first: Side,
+    second: Side,
+    whereabouts: Whereabouts | None = None,
+    *,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+) -> dict[str, Json]:
+    """The content of `eval_comparison.json`. `difference` is the first one's rate less the second's.
+
+    Raises: EvalError `comparison_incompatible` with everything in which the two were not measured alike;
+    ConfigError where both are the same candidate; EvalError of a benchmark or record that does not hold.
+    """
+    same = first.finished.directory.resolve() == second.finished.directory.resolve()
+    if same and first.measured.alias == second.measured.alias:
+        message = "is compared with itself; expected two candidates"
+        fix = "name another alias or another directory"
+        raise ConfigError(Problem(code=INCOMPATIBLE, subject=second.name, message=message, fix=fix))
+    require_tables([first, second], INCOMPATIBLE)
+    raise_all(EvalError, list(incomparable(first, second, INCOMPATIBLE)))
+    ours, theirs = played_by_task(first, whereabouts), played_by_task(second, whereabouts)
+    pairs = pairs_of(ours, theirs, kinds_by_task(first, whereabouts))
+    uncounted = [task_id for task_id in first.measured.task_ids if task_id not in ours or task_id not in theirs]
+    manifest = first.finished.manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "first": {**first.to_json(), **_success(first, [pair.first for pair in pairs])},
+        "second": {**second.to_json(), **_success(second, [pair.second for pair in pairs])},
+        "shared": {
+            "source_identity": manifest["source_identity"],
+            "scoring_policy_hash": manifest["scoring_policy_hash"],
+            "eval_scope": manifest["eval_scope"],
+            "limits": manifest["limits"],
+            "task_count": len(first.measured.task_ids),
+        },
+        "paired_tasks": len(pairs),
+        "uncounted_tasks": uncounted,
+        **(_statistics(pairs, seed, resamples) if pairs else {}),
+    }
+
+
+def _success(side: Side, played: Sequence[Played]) -> dict[str, Json]:
+    """Over the pairs. A share of trials has no Wilson interval: trials of one task are not independent."""
+    repeated = any(one.trials > 1 for one in played)
+    successes = sum(one.successes for one in played)
+    interval = None if repeated else wilson(successes, len(played))
+    rate = sum(one.rate for one in played) / len(played) if played else None
+    return {
+        "success_rate": None if rate is None else float(rate),
+        "interval": None if interval is None else interval.to_json(),
+        "trials": sum(one.trials for one in played),
+        "successes": successes,
+        "non_candidate_stops": side.measured.non_candidate_stops,
+    }
+
+
+def _statistics(pairs: Sequence[Pair], seed: int, resamples: int) -> dict[str, Json]:
+    whole = tally(pairs)
+    return {
+        "table": whole.to_json(),
+        "mcnemar_exact_p": whole.p_value,
+        "significant": whole.p_value < SIGNIFICANT,
+        "difference": {
+            "value": float(mean_difference(pairs)),
+            "confidence": CONFIDENCE,
+            "clustered_by_template_id": difference_interval(pairs, seed=seed, resamples=resamples).to_json(),
+        },
+        "groups": {"adjustment": "holm", "tests": [one.to_json() for one in group_tests(pairs)]},
+        "flips": flips(pairs),
+    }

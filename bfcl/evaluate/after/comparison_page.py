@@ -1,0 +1,104 @@
+"""How does a person read a comparison? `eval_comparison.md`, made of the document alone. Rule: evaluation.md §16.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from bfcl.canonical import Json
+from bfcl.evaluate.after.failures_page import code
+
+_DIGITS: Final = 4
+
+
+def comparison_page(document: Mapping[str, Json]) -> str:
+    """Markdown of what `compare` returns."""
+    return "\n".join(_lines(document)).rstrip("\n") + "\n"
+
+
+def _lines(document: Mapping[str, Json]) -> Iterator[str]:
+    first, second = _block(document["first"]), _block(document["second"])
+    yield f"# {code(str(first['alias']))} and {code(str(second['alias']))}"
+    yield ""
+    yield "| | first | second |"
+    yield "|---|---|---|"
+    for name in ("alias", "canonical_id", "eval_run_id"):
+        yield f"| {name} | {code(str(first[name]))} | {code(str(second[name]))} |"
+    for name in ("success_rate", "successes", "trials", "non_candidate_stops"):
+        yield f"| {name} | {_number(first[name])} | {_number(second[name])} |"
+    yield f"| 95 % interval | {_interval(first['interval'])} | {_interval(second['interval'])} |"
+    yield ""
+    yield f"{document['paired_tasks']} tasks are paired."
+    uncounted = _listed(document["uncounted_tasks"])
+    if uncounted:
+        yield f"{len(uncounted)} are not, since the run stopped one of the two in every trial."
+    yield ""
+    if "table" in document:
+        yield from _statistics(document)
+
+
+def _statistics(document: Mapping[str, Json]) -> Iterator[str]:
+    table, difference = _block(document["table"]), _block(document["difference"])
+    clustered = _block(difference["clustered_by_template_id"])
+    word = "differ" if document["significant"] else "cannot be told apart"
+    yield f"The two {word}: exact McNemar p = {_number(document['mcnemar_exact_p'])}."
+    yield ""
+    yield (
+        f"First less second: {_number(difference['value'])}, 95 % interval {_interval(clustered['interval'])} "
+        f"(bootstrap over {clustered['clusters']} templates, seed {clustered['seed']})."
+    )
+    yield ""
+    yield "| both | first only | second only | neither |"
+    yield "|---:|---:|---:|---:|"
+    yield f"| {table['both']} | {table['only_first']} | {table['only_second']} | {table['neither']} |"
+    if "equal_otherwise" in table:
+        yield ""
+        yield f"{table['equal_otherwise']} tasks succeeded in the same share of trials, neither none nor all."
+    yield ""
+    yield "## Kinds of task"
+    yield ""
+    yield "p values are adjusted by Holm over all rows."
+    yield ""
+    yield "| kind | value | tasks | difference | p | p (Holm) |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for entry in _listed(_block(document["groups"])["tests"]):
+        one = _block(entry)
+        value = "" if one["value"] is None else code(str(one["value"]))
+        numbers = " | ".join(_number(one[name]) for name in ("tasks", "difference", "p_value", "p_value_holm"))
+        yield f"| {one['dimension']} | {value} | {numbers} |"
+    flipped = _block(document["flips"])
+    for name, title in (("only_first", "Better by the first"), ("only_second", "Better by the second")):
+        tasks = _listed(flipped[name])
+        yield ""
+        yield f"## {title}: {len(tasks)}"
+        yield ""
+        for entry in tasks:
+            one = _block(entry)
+            yield f"- {code(str(one['task_id']))} of {code(str(one['template_id']))}{_trials(one)}"
+
+
+def _trials(flip: Mapping[str, Json]) -> str:
+    if "first" not in flip:
+        return ""
+    first, second = _block(flip["first"]), _block(flip["second"])
+    return f": {first['successes']} of {first['trials']} against {second['successes']} of {second['trials']}"
+
+
+def _number(value: Json) -> str:
+    if isinstance(value, float):
+        return f"{value:.{_DIGITS}f}" if value == 0 or abs(value) >= 10**-_DIGITS else f"{value:.2e}"
+    return "none" if value is None else str(value)
+
+
+def _interval(value: Json) -> str:
+    return f"{_number(value['low'])} to {_number(value['high'])}" if isinstance(value, Mapping) else "none"
+
+
+def _block(value: Json) -> Mapping[str, Json]:
+    assert isinstance(value, Mapping)
+    return value
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    assert isinstance(value, list | tuple)
+    return value

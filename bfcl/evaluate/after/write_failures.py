@@ -1,0 +1,111 @@
+"""Where do the failed tasks of a finished evaluation stand for people to read? In `eval_failures/`. Rule: §16.3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from bfcl.canonical import canonical_json
+from bfcl.digest import Digest
+from bfcl.evaluate.after.expected_states import REFERENCE, expected_states
+from bfcl.evaluate.after.failures import Episode, Failure, Message, failure_json, failure_of
+from bfcl.evaluate.after.failures_page import failures_page
+from bfcl.evaluate.after.finished import Finished, open_finished
+from bfcl.evaluate.after.rebuild import rebuild
+from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
+from bfcl.evaluate.records import EpisodeEvidence, Script
+from bfcl.evaluate.score.episode import score_episode
+from bfcl.files import storage, write_atomic
+from bfcl.modelio.candidate_cache import CandidateCache
+from bfcl.tables.task_results import TaskResultRow
+
+DIRECTORY: Final = "eval_failures"
+
+
+class Written(NamedTuple):
+    """The two files of one candidate."""
+
+    page: Path
+    lines: Path
+    failures: int
+
+
+class _Kept(NamedTuple):
+    script: Script
+    evidence: EpisodeEvidence
+
+
+def write_failures(
+    directory: Path, whereabouts: Whereabouts | None = None, *, output: Path | None = None
+) -> dict[str, Written]:
+    """Write `<alias>.md` and `<alias>.jsonl` for every candidate; returns the files by alias.
+
+    Of the first trial. The evidence is made again of the records, so nothing is told that does not hold. Final states
+    are held to the one that the expected calls leave, else to that of a candidate that passed. `output` is
+    `eval_failures` in the directory unless given.
+    Raises: EvalError as `open_finished` and `rebuild`; StageError `storage_failed`.
+    """
+    finished = open_finished(directory)
+    settings = recorded_settings(directory, whereabouts)
+    outcomes = {(row["candidate_alias"], row["task_id"]): row["task_success"] for row in _rows(finished)}
+    failed_by_any = {task_id for (_, task_id), success in outcomes.items() if not success}
+    kept: dict[str, list[_Kept]] = {alias: [] for alias in finished.aliases}
+    passed: dict[str, tuple[str, str]] = {}
+
+    def seen(script: Script, evidence: EpisodeEvidence) -> None:
+        if evidence.trial or (outcomes and script.task_id not in failed_by_any):
+            return
+        if not outcomes.get((evidence.candidate_alias, script.task_id), False):
+            kept[evidence.candidate_alias].append(_Kept(script, evidence))
+        elif evidence.final_state is not None:
+            passed.setdefault(script.task_id, (evidence.candidate_alias, evidence.final_state))
+
+    rebuilt = rebuild(directory, whereabouts, seen=seen)
+    states = expected_states(rebuilt.result, _with_state(kept))
+    passed |= {task_id: (REFERENCE, state) for task_id, state in states.items()}
+    target = directory / DIRECTORY if output is None else output
+    with storage(target):
+        target.mkdir(parents=True, exist_ok=True)
+    written: dict[str, Written] = {}
+    order = {task_id: place for place, task_id in enumerate(rebuilt.result.rows)}
+    for measured in finished.candidates:
+        failures = []
+        for script, evidence in sorted(kept[measured.alias], key=lambda one: order[one.script.task_id]):
+            episode = Episode(
+                script=script,
+                evidence=evidence,
+                score=score_episode(script, evidence, settings.scoring),
+                prompt_of=lambda request_hash: _messages(request_hash, rebuilt.calls),
+            )
+            failure = failure_of(episode, settings.scoring, passed=passed.get(script.task_id))
+            if failure is not None:
+                failures.append(failure)
+        written[measured.alias] = _write(target, measured.alias, failures, measured.task_count)
+    return written
+
+
+def _with_state(kept: Mapping[str, list[_Kept]]) -> list[Script]:
+    """Scripts of the tasks whose final state somebody reached, each once."""
+    scripts = {
+        one.script.task_id: one.script for several in kept.values() for one in several if one.evidence.final_state
+    }
+    return list(scripts.values())
+
+
+def _rows(finished: Finished) -> Iterator[TaskResultRow]:
+    for one in finished.candidates:
+        yield from one.results or ()
+
+
+def _messages(request_hash: Digest, calls: CandidateCache) -> list[Message] | None:
+    exchange = calls.exchange(request_hash)
+    messages = None if exchange is None else exchange.request.body.get("messages")
+    return [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list | tuple) else None
+
+
+def _write(target: Path, alias: str, failures: list[Failure], tasks: int) -> Written:
+    page, lines = target / f"{alias}.md", target / f"{alias}.jsonl"
+    write_atomic(page, failures_page(alias, failures, tasks).encode())
+    write_atomic(lines, b"".join(canonical_json(failure_json(one)) + b"\n" for one in failures))
+    return Written(page, lines, len(failures))

@@ -1,0 +1,103 @@
+"""How far apart are two rates, when neither is known for sure? Rule: evaluation.md §2."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bfcl.canonical import Json
+from bfcl.evaluate.records import TaskScore
+from bfcl.evaluate.score.intervals import Interval, wilson
+from bfcl.exports.row import ExportRow
+
+
+class Stratum(NamedTuple):
+    """What is compared with its like: tasks that call a tool under a turn policy. None stands for no call at all."""
+
+    tool: str | None
+    turn_policy: str
+
+
+def strata_of(row: ExportRow) -> tuple[Stratum, ...]:
+    """The strata of a task, by tool: one for each tool that it expects to be called."""
+    policy = row.published["turn_policy"]
+    tools = sorted({call.function_name for call in row.calls})
+    return tuple(Stratum(tool, policy) for tool in tools) or (Stratum(None, policy),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Successes of tasks."""
+
+    successes: int
+    tasks: int
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's, None of no task."""
+        return wilson(self.successes, self.tasks)
+
+    def to_json(self) -> dict[str, Json]:
+        interval = self.interval
+        return {
+            "successes": self.successes,
+            "tasks": self.tasks,
+            "success_rate": self.successes / self.tasks if self.tasks else None,
+            "interval": None if interval is None else interval.to_json(),
+        }
+
+
+def rate(scores: Iterable[TaskScore]) -> Rate:
+    """The rate of scored tasks; one that the run stopped is no success."""
+    outcomes = [score.task_success for score in scores]
+    return Rate(successes=sum(outcomes), tasks=len(outcomes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Tasks that everybody may have seen beside tasks that nobody has."""
+
+    seen: Rate
+    held_out: Rate
+
+    def to_json(self) -> dict[str, Json]:
+        return {"seen": self.seen.to_json(), "held_out": self.held_out.to_json(), "gap": self._gap()}
+
+    def _gap(self) -> Json:
+        """Seen less held out. Its interval is wider than 95 % asks for: it holds wherever both others do."""
+        seen, held_out = self.seen.interval, self.held_out.interval
+        if seen is None or held_out is None:
+            return None
+        value = self.seen.successes / self.seen.tasks - self.held_out.successes / self.held_out.tasks
+        interval = Interval(low=seen.low - held_out.high, high=seen.high - held_out.low)
+        return {"value": value, "interval": interval.to_json()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a comparison: the scores of one candidate, and the strata of every scored task by its id."""
+
+    scores: Sequence[TaskScore]
+    strata: Mapping[str, tuple[Stratum, ...]]
+
+    def by_stratum(self) -> dict[Stratum, Rate]:
+        """Rates by stratum. A task that calls several tools counts in the stratum of each."""
+        found: dict[Stratum, list[TaskScore]] = {}
+        for score in self.scores:
+            for stratum in self.strata[score.task_id]:
+                found.setdefault(stratum, []).append(score)
+        return {stratum: rate(scores) for stratum, scores in found.items()}
+
+    def failures(self) -> dict[str, Json]:
+        """Tasks by failure code, codes sorted; a task counts once under each of its codes."""
+        codes = Counter(code for score in self.scores for code in {record.code for record in score.failures})
+        return dict(sorted(codes.items()))
+
+
+def compared(seen: Side, held_out: Side) -> dict[Stratum, Comparison]:
+    """Every stratum that both sides have tasks of: those without calls first, then by tool and policy."""
+    ours, theirs = seen.by_stratum(), held_out.by_stratum()
+    shared = sorted(ours.keys() & theirs.keys(), key=lambda one: (one.tool is not None, one.tool or "", one[1]))
+    return {one: Comparison(seen=ours[one], held_out=theirs[one]) for one in shared}

@@ -1,0 +1,1 @@
+"""What does a person see of finished evaluations? One HTML page: intervals and every failed task."""

@@ -1,0 +1,129 @@
+"""What lies in the output directory already, and under which run id does this run write? Rule: §3 gate 2, §11."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bfcl.canonical import Json
+from bfcl.errors import EvalError, Problem
+from bfcl.evaluate.artifacts.names import (
+    ARTIFACTS,
+    CACHES,
+    CONFLICT,
+    HELD_OUT_FILE,
+    MANIFEST,
+    REPORT,
+)
+from bfcl.evaluate.artifacts.reading import read_document, unusable
+from bfcl.evaluate.run.how import How
+from bfcl.evaluate.settings.model import EvalSettings
+from bfcl.pack.layout import shown
+
+RUNNER_INVALID: Final = "eval_runner_invalid"
+
+_ELSEWHERE: Final = "name another `outputs.output_dir`; `{eval_config_hash}` in it keeps measurements apart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The output directory as the run finds it."""
+
+    eval_run_id: str
+    concluded: bool
+    """Every episode was concluded by an earlier run: what is recorded answers, nobody is asked again."""
+    manifest: Mapping[str, Json] | None
+    """That of the earlier run."""
+
+
+def look(settings: EvalSettings, how: How) -> Before:
+    """Gate 2. Nothing is written.
+
+    Raises: EvalError `eval_runner_invalid` for an unusable id and for a report of another run or configuration,
+    `eval_cli_artifact_conflict` for what a run left unfinished, `eval_artifact_invalid` for a finished set that lacks a
+    file or has one that cannot be read.
+    """
+    if how.eval_run_id is not None:
+        _check_id(how.eval_run_id)
+    directory = settings.outputs.output_dir
+    report = read_document(directory / report_file(settings))
+    manifest = read_document(directory / MANIFEST)
+    if report is None:
+        _refuse_unfinished(settings, finished=manifest is not None)
+        return Before(eval_run_id=how.eval_run_id or _new_id(how), concluded=False, manifest=None)
+    _check_report(settings, how.eval_run_id, report)
+    _require_caches(settings)
+    return Before(
+        eval_run_id=str(report["eval_run_id"]),
+        concluded=settings.outputs.cache_candidate_responses,
+        manifest=manifest,
+    )
+
+
+def refuse_other_inputs(settings: EvalSettings) -> None:
+    """Raises: EvalError `eval_cli_artifact_conflict` where the directory holds the finished result of other inputs."""
+    path = settings.outputs.output_dir / MANIFEST
+    manifest = read_document(path)
+    seen = None if manifest is None else manifest.get("eval_config_hash")
+    if manifest is not None and seen != settings.eval_config_hash:
+        message = f"is the result of the configuration {seen}; this one is {settings.eval_config_hash}"
+        raise EvalError(Problem(code=CONFLICT, path=shown(path), message=message, fix=_ELSEWHERE))
+
+
+def report_file(settings: EvalSettings) -> str:
+    """The file whose presence says that every candidate was measured."""
+    return REPORT if set(settings.modes) - {"held_out_eval"} else HELD_OUT_FILE
+
+
+def recorded_files(settings: EvalSettings) -> tuple[str, ...]:
+    """Names in the manifest of the caches that this run keeps."""
+    wanted = (
+        settings.outputs.cache_candidate_responses,
+        settings.outputs.cache_tool_results and settings.executable,
+    )
+    return tuple(name for name, kept in zip(CACHES, wanted, strict=True) if kept)
+
+
+def _check_id(given: str) -> None:
+    if given and given == given.strip() and given.isprintable():
+        return
+    message = f"the run id {given!r} is blank, padded or holds control characters; expected it as it is to be reused"
+    fix = "give the id without blanks around it, or leave it out"
+    raise EvalError(Problem(code=RUNNER_INVALID, subject="eval_run_id", message=message, fix=fix))
+
+
+def _new_id(how: How) -> str:
+    return f"bfcl-eval-{how.now():%Y%m%dT%H%M%SZ}-{how.fresh()}"
+
+
+def _check_report(settings: EvalSettings, given: str | None, report: Mapping[str, Json]) -> None:
+    path = settings.outputs.output_dir / report_file(settings)
+    seen, own = report.get("eval_config_hash"), report.get("eval_run_id")
+    faults: list[tuple[str, str]] = []
+    if seen != settings.eval_config_hash:
+        faults.append((f"is of the configuration {seen}; this one is {settings.eval_config_hash}", _ELSEWHERE))
+    if not isinstance(own, str) or (given is not None and given != own):
+        expected = "a run id" if given is None else given
+        faults.append((f"is of the run {own}; expected {expected}", "leave the run id out, or name another directory"))
+    if faults:
+        raise EvalError(Problem(code=RUNNER_INVALID, path=shown(path), message=told, fix=fix) for told, fix in faults)
+
+
+def _refuse_unfinished(settings: EvalSettings, *, finished: bool) -> None:
+    directory = settings.outputs.output_dir
+    if finished:
+        raise EvalError(unusable(directory / REPORT, "is gone, and the manifest speaks of it"))
+    left = [file for file in ARTIFACTS.values() if (directory / file).exists()]
+    if left:
+        message = f"holds {', '.join(left)} of a run that did not end; expected a new directory, as nothing is mended"
+        fix = "name another `outputs.output_dir`, and this directory as `resume_from`: what was answered is taken over"
+        raise EvalError(Problem(code=CONFLICT, path=shown(directory), message=message, fix=fix))
+
+
+def _require_caches(settings: EvalSettings) -> None:
+    """Of a reported set: what it was made of has to be there."""
+    paths = [settings.outputs.output_dir / ARTIFACTS[name] for name in recorded_files(settings)]
+    gone = [unusable(path, "is gone, and the report was made of it") for path in paths if not path.is_file()]
+    if gone:
+        raise EvalError(gone)

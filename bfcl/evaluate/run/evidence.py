@@ -1,0 +1,84 @@
+"""Do the records hold exactly the calls and episodes that the scores are made of? Rule: evaluation.md §11.
+
+Compared by sums of digests, so that a run of any length needs no more memory for it than a short one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bfcl.canonical import Json
+from bfcl.digest import Digest, sha256_json
+from bfcl.errors import EvalError
+from bfcl.evaluate.artifacts.reading import unusable
+from bfcl.evaluate.drive.evidence_json import evidence_json
+from bfcl.evaluate.drive.tool_trace_cache import EpisodeRequest
+from bfcl.evaluate.records import EpisodeEvidence
+from bfcl.evaluate.run.records import Records
+from bfcl.modelio.exchange import ChatOutcome
+
+_MODULUS: Final = 1 << 256
+
+
+class Tally:
+    """The sum and number of some things, in any order."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+        self._count = 0
+
+    def add(self, thing: Json) -> None:
+        """Count one thing in."""
+        self._sum = (self._sum + int(sha256_json(thing).removeprefix("sha256:"), 16)) % _MODULUS
+        self._count += 1
+
+    @property
+    def total(self) -> tuple[int, int]:
+        """(sum of digests, number)."""
+        return self._sum, self._count
+
+
+class Used:
+    """What the episodes of a run were made of."""
+
+    def __init__(self) -> None:
+        self.calls = Tally()
+        self.episodes = Tally()
+
+    def add(self, evidence: EpisodeEvidence, request: EpisodeRequest | None) -> None:
+        """Count an episode in, with every call that it made."""
+        for turn in evidence.turns:
+            response = None if turn.response is None else turn.response.response_hash
+            self.calls.add([turn.request_hash, turn.call_status, response])
+        if request is not None:
+            self.episodes.add([request.key, _digest(evidence)])
+
+    def check(self, records: Records) -> None:
+        """Hold the records against it.
+
+        Raises: EvalError `eval_artifact_invalid` where a record holds a call or episode that no score is made of, or
+        lacks one; and of a damaged record.
+        """
+        if records.calls is not None:
+            found = Tally()
+            for exchange in records.calls.exchanges():
+                found.add(_call(exchange.request.request_hash, exchange.outcome))
+            if found.total != self.calls.total:
+                raise EvalError(
+                    unusable(records.calls.path, "holds other calls than those that the scores are made of")
+                )
+        if records.episodes is not None:
+            found = Tally()
+            for played in records.episodes.episodes():
+                found.add([played.request.key, _digest(played.evidence)])
+            if found.total != self.episodes.total:
+                raise EvalError(unusable(records.episodes.path, "holds other episodes than the scores are made of"))
+
+
+def _call(request_hash: Digest, outcome: ChatOutcome) -> Json:
+    response = None if outcome.response is None else outcome.response.response_hash
+    return [request_hash, outcome.status, response]
+
+
+def _digest(evidence: EpisodeEvidence) -> Digest:
+    return sha256_json(evidence_json(evidence))

@@ -1,0 +1,65 @@
+"""How does a run end by a signal without losing what it paid for? Rule: spec README, ruling 11."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Coroutine, Iterator
+from typing import Final, TypeVar
+
+Result = TypeVar("Result")
+
+_POLITE: Final = ("SIGTERM", "SIGHUP")
+
+
+def run_to_end(work: Coroutine[None, None, Result]) -> Result:
+    """Run a coroutine in an event loop of its own; Ctrl-C and polite signals cancel it, and it cleans up after itself.
+
+    Raises: KeyboardInterrupt where one did.
+    """
+    with asyncio.Runner() as runner, _polite(runner.get_loop()) as stopped:
+        try:
+            return runner.run(_named(work, stopped))
+        except asyncio.CancelledError:
+            if stopped.came:
+                raise KeyboardInterrupt from None
+            raise
+
+
+class _Stopped:
+    """Whether a signal came, and which task it cancels."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self.task: asyncio.Task[object] | None = None
+
+    def stop(self) -> None:
+        self.came = True
+        if self.task is not None:
+            self.task.cancel()
+
+
+async def _named(work: Coroutine[None, None, Result], stopped: _Stopped) -> Result:
+    stopped.task = asyncio.current_task()
+    return await work
+
+
+@contextlib.contextmanager
+def _polite(loop: asyncio.AbstractEventLoop) -> Iterator[_Stopped]:
+    """Polite signals go to the loop, which `asyncio.Runner` arranges for Ctrl-C alone."""
+    stopped = _Stopped()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+    before = {number: signal.getsignal(number) for name in _POLITE if (number := getattr(signal, name, None))}
+    caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in caught:
+        loop.add_signal_handler(number, stopped.stop)
+    try:
+        yield stopped
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+            signal.signal(number, before[number])

@@ -1,0 +1,133 @@
+"""May one more request be sent, and when? Caps of one invocation. Rule: evaluation.md §17.6, §17.11.
+
+A cap that is reached stops the run cleanly: nobody begins another request, those under way are let end and go on
+record, then the run is refused with what it needs to be gone on with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bfcl.errors import EvalError, Problem
+from bfcl.evaluate.settings.envelope import Envelope
+from bfcl.modelio.exchange import ChatOutcome
+
+BUDGET_EXHAUSTED: Final = "eval_budget_exhausted"
+
+_GO_ON: Final = "go on in a new output directory with this one as `resume_from`, and with a higher `{name}` or none"
+
+
+class Meter:
+    """Counts what a run sends and gets, for one event loop. A lease stands for one call under way, record included."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._max_requests = envelope.max_requests
+        self._max_tokens = envelope.max_total_tokens
+        self._max_stops = envelope.max_infrastructure_stops
+        self._gap_s = 60.0 / envelope.requests_per_minute if envelope.requests_per_minute else 0.0
+        self._clock = clock
+        self._pause = pause
+        self._next = 0.0
+        self._leases = 0
+        self._blocked = 0
+        """Leases whose call waits for the others to end."""
+        self._quiet = asyncio.Event()
+        self._problem: Problem | None = None
+        self.requests = 0
+        """HTTP requests, further attempts among them."""
+        self.tokens = 0
+        self.stops = 0
+        """Episodes that infrastructure ended."""
+
+    async def lease(self) -> float:
+        """Wait until a call may be made; seconds that this took. Give it back by `give_back`.
+
+        Raises: EvalError `eval_budget_exhausted` once nothing is under way any more.
+        """
+        began = self._clock()
+        await self._turn()
+        if not self._take():
+            await self._end()
+        self._leases += 1
+        return self._clock() - began
+
+    def give_back(self, outcome: ChatOutcome | None) -> None:
+        """A leased call is on record, or came to nothing."""
+        self._leases -= 1
+        if outcome is not None:
+            self.tokens += tokens_of(outcome)
+        self._look()
+
+    async def retry(self, wait_s: float) -> None:
+        """Wait before a leased call is tried again. Raises: as `lease`."""
+        await self._pause(wait_s)
+        await self._turn()
+        if not self._take():
+            self._blocked += 1
+            try:
+                await self._end()
+            finally:
+                self._blocked -= 1
+
+    async def stopped_by_infrastructure(self) -> None:
+        """Count an episode. Raises: as `lease` where it was one too many."""
+        self.stops += 1
+        if self._max_stops is not None and self.stops >= self._max_stops:
+            message = f"{self.stops} tasks ended for reasons that are not the candidate's"
+            self._refuse("max_infrastructure_stops", message)
+            await self._end()
+
+    async def _turn(self) -> None:
+        """Wait for this request's place in the minute."""
+        if self._gap_s:
+            now = self._clock()
+            place = max(now, self._next)
+            self._next = place + self._gap_s
+            if place > now:
+                await self._pause(place - now)
+
+    def _take(self) -> bool:
+        if self._problem is None and self._max_requests is not None and self.requests >= self._max_requests:
+            self._refuse("max_requests", f"{self.requests} requests were sent, and {self._max_requests} are allowed")
+        if self._problem is None and self._max_tokens is not None and self.tokens >= self._max_tokens:
+            self._refuse("max_total_tokens", f"{self.tokens} tokens were used, and {self._max_tokens} are allowed")
+        if self._problem is not None:
+            return False
+        self.requests += 1
+        return True
+
+    def _refuse(self, name: str, message: str) -> None:
+        if self._problem is None:
+            fix = _GO_ON.format(name=name)
+            self._problem = Problem(code=BUDGET_EXHAUSTED, subject=name, field=name, message=message, fix=fix)
+
+    async def _end(self) -> None:
+        """Raises: the refusal, once every call under way has ended."""
+        self._look()
+        await self._quiet.wait()
+        assert self._problem is not None
+        raise EvalError(self._problem)
+
+    def _look(self) -> None:
+        if self._problem is not None and self._leases == self._blocked:
+            self._quiet.set()
+
+
+def tokens_of(outcome: ChatOutcome) -> int:
+    """Prompt and completion tokens of a reply, as far as the provider says; never a guess."""
+    usage = None if outcome.response is None else outcome.response.usage
+    if usage is None:
+        return 0
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    parts = [count for count in counts if type(count) is int and count >= 0]
+    total = usage.get("total_tokens")
+    return sum(parts) if parts else (total if type(total) is int and total >= 0 else 0)

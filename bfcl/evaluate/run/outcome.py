@@ -1,0 +1,84 @@
+"""What does a run say when it ends well? Rule: evaluation.md §1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bfcl.canonical import Json, canonical_text
+from bfcl.digest import Digest
+from bfcl.errors import Problem
+from bfcl.evaluate.run.estimate import Estimate
+from bfcl.evaluate.settings.envelope import OutputFormat
+
+Scope = Literal["trace", "trace_and_executable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """A dry run: nobody was asked, nothing was written."""
+
+    scope: Scope
+    eval_config_hash: Digest
+    task_counts: Mapping[str, int]
+    """By alias."""
+    oracle_probed: bool
+    estimate: Estimate
+    warnings: tuple[Problem, ...]
+
+    def payload(self) -> dict[str, Json]:
+        """Keys in the order in which people read them."""
+        return {
+            "status": "preflight_passed",
+            "scope": self.scope,
+            "eval_config_hash": self.eval_config_hash,
+            "candidates": list(self.task_counts),
+            "task_counts": dict(self.task_counts),
+            "candidate_network_used": False,
+            "oracle_probed": self.oracle_probed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A run that reached its end. Paths are None for files that the configuration leaves out."""
+
+    eval_run_id: str
+    scope: Scope
+    candidates: tuple[str, ...]
+    report_path: Path
+    task_results_path: Path | None
+    manifest_path: Path | None
+
+    def payload(self) -> dict[str, Json]:
+        """Keys in the order in which people read them."""
+        return {
+            "status": "completed",
+            "eval_run_id": self.eval_run_id,
+            "scope": self.scope,
+            "candidates": list(self.candidates),
+            "report_path": str(self.report_path),
+            "task_results_path": _text(self.task_results_path),
+            "manifest_path": _text(self.manifest_path),
+        }
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def payload_lines(payload: Mapping[str, Json], form: OutputFormat) -> list[str]:
+    """A payload for people, a line for each key with its value in JSON, or for programs, one object in one line."""
+    if form == "json":
+        return [canonical_text(payload)]
+    return [f"{key}: {canonical_text(value)}" for key, value in payload.items()]
+
+
+def estimate_line(told: Estimate) -> str:
+    """What a dry run says of the cost, beside its payload."""
+    return (
+        f"estimate: {told.turns} turns, about {told.prompt_tokens} prompt tokens, "
+        f"never more than {told.request_ceiling} requests"
+    )

@@ -1,0 +1,132 @@
+"""How is one candidate measured, in one trial or several? Rule: evaluation.md §5, §10, §16.1.
+
+What the report tells first is the first trial as it went. Where repeats are declared, a trial that the run stopped is
+driven once more, under the number that lies `trials` further on so that nothing recorded answers for it; stopped again,
+it stays uncounted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bfcl.evaluate.artifacts.result import CandidateResult, scope_of
+from bfcl.evaluate.records import TaskScore, attribution
+from bfcl.evaluate.run.episodes import Played, Player
+from bfcl.evaluate.run.evidence import Used
+from bfcl.evaluate.run.how import Showing, Standing
+from bfcl.evaluate.run.meter import tokens_of
+from bfcl.evaluate.run.watching import Watching
+from bfcl.evaluate.run.window import in_flight
+from bfcl.evaluate.score.aggregate import Identities, aggregate
+from bfcl.evaluate.score.episode import score_episode
+from bfcl.evaluate.score.repeats import Repeated, repeated
+from bfcl.evaluate.settings.hashes import REPEATING
+from bfcl.evaluate.settings.model import EvalSettings
+
+
+class _Job(NamedTuple):
+    trial: int
+    task_id: str
+
+
+class CandidateRun:
+    """Measures one candidate."""
+
+    def __init__(self, player: Player, watching: Watching, used: Used, showing: Showing) -> None:
+        self._player = player
+        self._watching = watching
+        self._used = used
+        self._showing = showing
+        self._settings: EvalSettings = player.prepared.settings
+        self._task_ids = player.prepared.plan.task_ids(player.candidate.alias)
+        self._scores: dict[_Job, TaskScore] = {}
+        self._rejections: Counter[str] = Counter()
+        self._exhausted = 0
+        self._standing = Standing(
+            alias=player.candidate.alias,
+            done=0,
+            total=len(self._task_ids) * self._settings.repeats.trials,
+            successes=0,
+            infrastructure_stops=0,
+            tokens=0,
+        )
+
+    async def measure(self, identities: Identities) -> CandidateResult:
+        """Play every task, `max_parallel_tasks` at once. Raises: EvalError where the whole run has to stop."""
+        self._showing.show(self._standing)
+        await self._play(self._first(), self._standing.total)
+        if self._repeats:
+            again = [_Job(job.trial + self._trials, job.task_id) for job in self._stopped()]
+            self._standing = dataclasses.replace(self._standing, total=self._standing.total + len(again))
+            await self._play(iter(again), len(again))
+        candidate = self._player.candidate
+        scores = tuple(self._scores[_Job(0, task_id)] for task_id in self._task_ids)
+        return CandidateResult(
+            candidate=candidate,
+            scores=scores,
+            aggregate=aggregate(
+                scores,
+                alias=candidate.alias,
+                canonical_id=candidate.canonical_id,
+                scope=scope_of(self._settings),
+                task_ids=self._task_ids,
+                identities=identities,
+            ),
+            repeated=self._repeated() if self._repeats else None,
+            rejections=self._rejections,
+            exhausted=self._exhausted,
+        )
+
+    @property
+    def _trials(self) -> int:
+        return self._settings.repeats.trials
+
+    @property
+    def _repeats(self) -> bool:
+        return self._settings.schema_version == REPEATING
+
+    def _first(self) -> Iterator[_Job]:
+        return (_Job(trial, task_id) for trial in range(self._trials) for task_id in self._task_ids)
+
+    def _stopped(self) -> list[_Job]:
+        return [job for job in self._first() if self._scores[job].non_candidate_stop]
+
+    def _repeated(self) -> Repeated:
+        """Over all trials, each as its last drive went."""
+        last = {job: self._scores[job] for job in self._first()}
+        for job, score in self._scores.items():
+            if job.trial >= self._trials:
+                trial = job.trial - self._trials
+                last[_Job(trial, job.task_id)] = dataclasses.replace(score, trial=trial)
+        return repeated(last.values(), trials=self._trials)
+
+    async def _play(self, jobs: Iterator[_Job], count: int) -> None:
+        await in_flight(jobs, max(1, min(self._settings.limits.max_parallel_tasks, count)), self._one)
+
+    async def _one(self, job: _Job) -> None:
+        await self._watching.before_task()
+        played = await self._player.play(job.task_id, job.trial)
+        score = score_episode(self._player.prepared.scripts[job.task_id], played.evidence, self._settings.scoring)
+        self._scores[job] = score
+        self._note(played, score)
+        if attribution(score.episode_status) == "infrastructure":
+            await self._player.meter.stopped_by_infrastructure()
+
+    def _note(self, played: Played, score: TaskScore) -> None:
+        self._used.add(played.evidence, played.request)
+        for outcome in played.outcomes:
+            self._exhausted += outcome.status == "retry_exhausted"
+            if outcome.status == "provider_rejected":
+                self._rejections[str(outcome.attempts[-1].http_status)] += 1
+        now = self._standing
+        self._standing = dataclasses.replace(
+            now,
+            done=now.done + 1,
+            successes=now.successes + score.task_success,
+            infrastructure_stops=now.infrastructure_stops + score.non_candidate_stop,
+            tokens=now.tokens + sum(map(tokens_of, played.outcomes)),
+        )
+        self._showing.show(self._standing)

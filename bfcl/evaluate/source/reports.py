@@ -1,0 +1,123 @@
+"""What do people read of the gates: four files, of which a passed and a failed one exclude each other? Rule: §3, §4.
+
+Each says when it was written and is written anew by every run, so no identity covers any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from bfcl.canonical import Json, readable_json
+from bfcl.digest import sha256_json
+from bfcl.errors import EvalError, Problem
+from bfcl.evaluate.settings.model import EvalSettings
+from bfcl.evaluate.source.plan import Plan, plan_json, verdicts_of
+from bfcl.evaluate.source.verified import VerifiedSource
+from bfcl.files import remove_whole, storage, write_atomic
+
+VERIFICATION_REPORT: Final = "source_verification_report.json"
+VERIFICATION_FAILURE: Final = "source_verification_failure.json"
+CONTAMINATION_REPORT: Final = "contamination_report.json"
+CONTAMINATION_FAILURE: Final = "contamination_failure.json"
+
+SCHEMA_VERSION: Final = "1.0"
+
+
+def write_verification_report(settings: EvalSettings, verified: VerifiedSource, *, at: datetime) -> Path:
+    """Say what was verified, and take an earlier failure away. Raises: StageError `storage_failed`."""
+    oracle = verified.oracle
+    pack = verified.manifest["pack"]
+    told: dict[str, Json] = {
+        "source_identity": verified.source_identity,
+        "verification_identity": verified.verification_identity,
+        "run_id": verified.run_id,
+        "modes": verified.modes,
+        "files": verified.files,
+        "counts": {"raw": len(verified.raw_ids), "published": len(verified.task_ids)},
+        "raw_ids_hash": sha256_json(verified.raw_ids),
+        "task_ids_hash": sha256_json(verified.task_ids),
+        "pack": {name: pack.get(name) for name in ("pack_id", "version", "content_hash")}
+        if isinstance(pack, Mapping)
+        else None,
+        "oracle": None
+        if oracle is None
+        else {
+            "pack_fingerprint": oracle.pack.fingerprint,
+            "resource": {"content_hash": oracle.resource_hash},
+            "clock": verified.oracle_clock,
+            "probed": oracle.probed,
+        },
+        "exposures": [exposure.to_json() for exposure in verified.exposures],
+    }
+    return _write(settings, VERIFICATION_REPORT, VERIFICATION_FAILURE, told, at)
+
+
+def write_verification_failure(settings: EvalSettings, error: EvalError, *, at: datetime) -> Path:
+    """Say which gate refused and why, and take an earlier report away. Raises: StageError `storage_failed`."""
+    told: dict[str, Json] = {"failures": [_failure(problem) for problem in error.problems]}
+    return _write(settings, VERIFICATION_FAILURE, VERIFICATION_REPORT, told, at)
+
+
+def write_contamination_report(settings: EvalSettings, verified: VerifiedSource, plan: Plan, *, at: datetime) -> Path:
+    """Say who gets which tasks and why, and take an earlier failure away. Raises: StageError `storage_failed`."""
+    told: dict[str, Json] = {**_judged(settings, verified), "plan_identity": plan.plan_identity, **plan_json(plan)}
+    return _write(settings, CONTAMINATION_REPORT, CONTAMINATION_FAILURE, told, at)
+
+
+def write_contamination_failure(
+    settings: EvalSettings, verified: VerifiedSource, error: EvalError, *, at: datetime
+) -> Path:
+    """Say every verdict and what was refused, and take an earlier report away. Raises: StageError `storage_failed`."""
+    told: dict[str, Json] = {
+        **_judged(settings, verified),
+        "verdicts": [verdict.to_json() for verdict in verdicts_of(settings, verified)],
+        "failures": [_failure(problem) for problem in error.problems],
+    }
+    return _write(settings, CONTAMINATION_FAILURE, CONTAMINATION_REPORT, told, at)
+
+
+def _judged(settings: EvalSettings, verified: VerifiedSource) -> dict[str, Json]:
+    policy = settings.contamination
+    return {
+        "source_verification_identity": verified.verification_identity,
+        "policy": {
+            "enforce": policy.enforce,
+            "on_violation": policy.on_violation,
+            "comparison_set": policy.comparison_set,
+        },
+        "publication_requested": settings.publication_requested,
+        "exposures": [exposure.to_json() for exposure in verified.exposures],
+    }
+
+
+def _failure(problem: Problem) -> Json:
+    """A refusal without the directory of its file: results may be handed on."""
+    return {
+        "code": problem.code,
+        "file": None if problem.path is None else Path(problem.path).name,
+        "field": problem.field,
+        "subject": problem.subject,
+        "message": problem.message,
+        "fix": problem.fix,
+    }
+
+
+def _write(settings: EvalSettings, name: str, other: str, told: Mapping[str, Json], at: datetime) -> Path:
+    """Write one file and take its counterpart away first: they must never stand side by side."""
+    directory = settings.outputs.output_dir
+    with storage(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        remove_whole(directory / other)
+    document: dict[str, Json] = {
+        "schema_version": SCHEMA_VERSION,
+        "status": "failed" if name in (VERIFICATION_FAILURE, CONTAMINATION_FAILURE) else "passed",
+        "written_at": at.astimezone(UTC).isoformat(),
+        "eval_config_hash": settings.eval_config_hash,
+        **told,
+    }
+    path = directory / name
+    write_atomic(path, readable_json(document))
+    return path

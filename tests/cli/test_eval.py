@@ -1,0 +1,74 @@
+"""What `bfcl eval` refuses before it looks at a benchmark; whole runs are in tests/system/test_eval.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bfcl.cli.main import cli
+from bfcl.cli.show import run
+from tests.evaluate.arena import Ended
+from tests.evaluate.settings.builder import put, write_evaluation
+
+Evaluates = Callable[..., Ended]
+
+
+def test_absent_configuration_ends_in_the_status_of_a_declaration(bfcl: Evaluates) -> None:
+    ended = bfcl("eval", "--config", "absent.yaml")
+    assert ended.status == 2
+    assert ended.out == ""
+    assert "absent.yaml: eval_cli_invalid: " in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("eval",), "Missing option '--config'."),
+        (("eval", "--config", "x", "--odd"), "No such option '--odd'."),
+        (("eval", "--config", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of"),
+        (
+            ("eval", "--config", "x", "--max-infrastructure-stops", "0"),
+            "Invalid value for '--max-infrastructure-stops': 0 is not in the range x>=1.",
+        ),
+        (("eval", "--config", "x", "--resume-from", "nowhere"), "Invalid value for '--resume-from': Directory"),
+    ],
+)
+def test_unusable_command_line_is_an_invalid_declaration(
+    bfcl: Evaluates, arguments: tuple[str, ...], told: str
+) -> None:
+    ended = bfcl(*arguments)
+    assert ended.status == 2
+    assert ended.err.startswith(f"eval_cli_invalid: {told}")
+    assert ended.err.endswith("  fix: run `bfcl eval --help`\n")
+
+
+def test_every_fault_of_a_configuration_is_told_and_the_first_decides(bfcl: Evaluates, project: Path) -> None:
+    path = write_evaluation(project, put(("limits", "max_turns"), 0), put(("limits", "max_retries"), True))
+    ended = bfcl("eval", "--config", str(path))
+    assert ended.status == 2
+    assert ended.err.count(": eval_config_schema_invalid: ") == 2
+    assert not (project / "out").exists()
+
+
+def test_refusal_is_a_document_where_one_is_asked_for(bfcl: Evaluates, project: Path) -> None:
+    path = write_evaluation(project, put(("limits", "max_turns"), 0))
+    ended = bfcl("eval", "--config", str(path), "--format", "json")
+    assert (ended.status, ended.out) == (2, "")
+    assert json.loads(ended.err)["code"] == "eval_config_schema_invalid"
+
+
+def test_refusal_goes_to_programs_as_a_document_of_its_own_accord(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_evaluation(project, put(("limits", "max_turns"), 0))
+    assert run(cli, ["eval", "--config", str(path)], terminal=False) == 2
+    assert json.loads(capsys.readouterr().err)["status"] == "error"
+
+
+def test_help_names_every_status(bfcl: Evaluates) -> None:
+    ended = bfcl("eval", "--help")
+    assert ended.status == 0
+    assert "0 done, 2 edit the configuration, 3 source or run" in " ".join(ended.out.split())

@@ -1,0 +1,53 @@
+"""`bfcl eval-compare`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ended
+from tests.evaluate.after.finishing import Evaluated, evaluated_once
+
+Bfcl = Callable[..., Ended]
+
+
+@pytest.fixture
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    return evaluated_once(tmp_path_factory.getbasetemp())
+
+
+def test_eval_compare_writes_document_and_page(bfcl: Bfcl, evaluated: Evaluated, project: Path) -> None:
+    sides = (f"{evaluated.trace}:gold", f"{evaluated.trace}:mute")
+    ended = bfcl("eval-compare", *sides, "--out", "made/here", "--seed", "5", "--format", "json")
+    assert ended.status == 0
+    told = json.loads(ended.out)
+    assert told == json.loads((project / "made/here/eval_comparison.json").read_bytes())
+    assert told["table"] == {"both": 0, "only_first": 10, "only_second": 0, "neither": 0}
+    assert told["difference"]["clustered_by_template_id"]["seed"] == 5
+    assert (project / "made/here/eval_comparison.md").read_text().startswith("# `gold` and `mute`\n")
+
+
+def test_eval_compare_tells_the_verdict_in_text(bfcl: Bfcl, evaluated: Evaluated, project: Path) -> None:
+    ended = bfcl("eval-compare", f"{evaluated.trace}:lower", str(evaluated.solo), "--format", "text")
+    assert ended.status == 0
+    assert "they    cannot be told apart: exact McNemar p = 1.0\n" in ended.out
+    assert ended.out.endswith("written eval_comparison.md\n")
+    assert (project / "eval_comparison.json").is_file()
+
+
+def test_eval_compare_refuses_what_was_measured_otherwise_and_writes_nothing(
+    bfcl: Bfcl, evaluated: Evaluated, project: Path
+) -> None:
+    ended = bfcl("eval-compare", f"{evaluated.trace}:gold", f"{evaluated.executable}:gold", "--format", "text")
+    assert (ended.status, ended.out) == (3, "")
+    assert 'eval_scope is "trace_and_executable"' in ended.err
+    assert list(project.iterdir()) == []
+
+
+def test_eval_compare_refuses_a_directory_of_several_without_an_alias(bfcl: Bfcl, evaluated: Evaluated) -> None:
+    ended = bfcl("eval-compare", str(evaluated.trace), str(evaluated.solo), "--format", "text")
+    assert ended.status == 2
+    assert ended.err.startswith("candidate_not_named: ")

@@ -1,0 +1,88 @@
+"""Rates, their gap and its conservative interval, whole and by stratum."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.digest import sha256_of
+from bfcl.evaluate.held_out.measures import Comparison, Rate, Side, Stratum, compared, rate, strata_of
+from bfcl.evaluate.records import FailureRecord, TaskScore
+from bfcl.evaluate.score.intervals import wilson
+from tests.evaluate.held_out.bench import Bench
+
+READ, BOTH = Stratum("get_kiln", "single_turn"), Stratum("get_kiln", "multi_tool")
+FIRING, TALK = Stratum("get_firing", "multi_tool"), Stratum(None, "irrelevant")
+
+
+def score(task_id: str, *codes: str) -> TaskScore:
+    """A task that failed by these codes, or succeeded without."""
+    failures = tuple(FailureRecord(layer="gate", code=code, attribution="candidate", subject="gate") for code in codes)
+    return TaskScore(
+        candidate_alias="small",
+        task_id=task_id,
+        mode="trace",
+        trial=0,
+        episode_status="candidate_mismatch" if codes else "completed",
+        gates=(),
+        task_success=not codes,
+        non_candidate_stop=False,
+        failures=failures,
+        counts={},
+        score_hash=sha256_of(task_id.encode()),
+    )
+
+
+counts = st.integers(1, 60).flatmap(lambda tasks: st.tuples(st.integers(0, tasks), st.just(tasks)))
+
+
+@given(seen=counts, hidden=counts)
+def test_gap_interval_spans_from_the_worst_of_one_to_the_best_of_the_other(
+    seen: tuple[int, int], hidden: tuple[int, int]
+) -> None:
+    told = Comparison(
+        seen=Rate(successes=seen[0], tasks=seen[1]), held_out=Rate(successes=hidden[0], tasks=hidden[1])
+    ).to_json()["gap"]
+    ours, theirs = wilson(*seen), wilson(*hidden)
+    assert ours is not None
+    assert theirs is not None
+    value = seen[0] / seen[1] - hidden[0] / hidden[1]
+    assert told == {"value": value, "interval": {"low": ours.low - theirs.high, "high": ours.high - theirs.low}}
+    assert ours.low - theirs.high <= value <= ours.high - theirs.low
+
+
+def test_gap_is_null_where_a_side_has_no_task() -> None:
+    told = Comparison(seen=Rate(successes=1, tasks=2), held_out=Rate(successes=0, tasks=0)).to_json()
+    assert told["gap"] is None
+    assert told["held_out"] == {"successes": 0, "tasks": 0, "success_rate": None, "interval": None}
+
+
+def test_rate_counts_a_stopped_task_as_no_success() -> None:
+    assert rate([score("a"), score("b", "episode.episode_timeout")]) == Rate(successes=1, tasks=2)
+
+
+def test_strata_of_has_one_for_each_tool_and_one_for_none(bench: Bench) -> None:
+    by_template = {row.published["template_id"]: strata_of(row) for row in bench.verified.rows}
+    assert by_template["kiln_status"] == (READ,)
+    assert by_template["kiln_and_firing"] == (FIRING, BOTH)
+    assert by_template["out_of_scope"] == (TALK,)
+
+
+def test_compared_has_the_strata_of_both_sides_those_without_calls_first() -> None:
+    seen = Side(
+        scores=[score("a"), score("b", "x"), score("c"), score("d")],
+        strata={"a": (READ,), "b": (READ,), "c": (FIRING, BOTH), "d": (TALK,)},
+    )
+    hidden = Side(scores=[score("p", "x"), score("q"), score("r")], strata={"p": (READ,), "q": (FIRING,), "r": (TALK,)})
+    assert list(compared(seen, hidden).items()) == [
+        (TALK, Comparison(seen=Rate(successes=1, tasks=1), held_out=Rate(successes=1, tasks=1))),
+        (FIRING, Comparison(seen=Rate(successes=1, tasks=1), held_out=Rate(successes=1, tasks=1))),
+        (READ, Comparison(seen=Rate(successes=1, tasks=2), held_out=Rate(successes=0, tasks=1))),
+    ]
+
+
+@pytest.mark.parametrize(("codes", "wanted"), [((), {}), (("b", "a", "a"), {"a": 1, "b": 1})])
+def test_failures_count_a_task_once_under_each_of_its_codes(codes: tuple[str, ...], wanted: dict[str, int]) -> None:
+    told = Side(scores=[score("a", *codes)], strata={}).failures()
+    assert list(told.items()) == list(wanted.items())

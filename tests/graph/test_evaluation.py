@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bfcl.errors import EvalError, Problem
+from bfcl.graph.eval_files import EvalFiles
+from bfcl.graph.evaluation import eval_files, eval_is_current, failure_line, run_eval
+from bfcl.graph.invocation import invocation
+from bfcl.graph.opening import Opening
+from bfcl.graph.tasks import pipeline
+from tests.evaluate.settings.builder import put, write_evaluation
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_evaluation(tmp_path)
+    (tmp_path / "configs" / "run.yaml").write_text("eval_config_path: eval.yaml\n")
+    (tmp_path / "run" / "benchmark_raw.parquet").write_bytes(b"")
+    return tmp_path
+
+
+def names(project: Path, files: list[str]) -> list[str]:
+    return [Path(file).relative_to(project).as_posix() for file in files]
+
+
+def opening(project: Path, **given: str) -> Opening:
+    return Opening(invocation(project, project, {"config": "configs/run.yaml", **given}))
+
+
+def test_evaluation_depends_on_envelope_configuration_contract_release_and_pack(project: Path) -> None:
+    found = eval_files(project / "configs" / "run.yaml")
+    pack = [path.relative_to(project).as_posix() for path in sorted((project / "pack").rglob("*")) if path.is_file()]
+    assert names(project, found.inputs) == [
+        "configs/run.yaml",
+        "configs/eval.yaml",
+        "configs/contract.json",
+        "run/run_manifest.json",
+        "run/benchmark.parquet",
+        "run/benchmark_raw.parquet",
+        *pack,
+    ]
+    assert names(project, found.targets) == ["out/eval_manifest.json"]
+
+
+def test_trace_run_depends_on_no_file_of_the_pack(project: Path) -> None:
+    write_evaluation(project, put(("eval", "mode"), ["trace"]))
+    assert not [name for name in names(project, eval_files(project / "configs" / "run.yaml").inputs) if "pack" in name]
+
+
+def test_run_without_a_manifest_has_no_target_and_is_never_up_to_date(project: Path) -> None:
+    write_evaluation(project, put(("outputs", "write_eval_manifest"), False), put(("publication", "requested"), False))
+    assert eval_files(project / "configs" / "run.yaml").targets == []
+    assert not eval_is_current([])
+
+
+def test_what_cannot_be_loaded_has_no_files(project: Path) -> None:
+    write_evaluation(project, put(("limits", "max_turns"), 0))
+    assert eval_files(project / "configs" / "run.yaml") == EvalFiles([], [])
+    assert eval_files(project / "configs" / "absent.yaml") == EvalFiles([], [])
+
+
+def test_target_that_does_not_verify_is_not_current(project: Path) -> None:
+    assert not eval_is_current([str(project / "out" / "eval_manifest.json")])
+
+
+@pytest.mark.parametrize("config", ["configs/run.yaml", "configs/eval.yaml"])
+def test_task_has_the_files_of_the_configuration_that_is_named(project: Path, config: str) -> None:
+    task = next(task for task in pipeline(opening(project, config=config)) if task["basename"] == "eval")
+    found = eval_files(project / config)
+    assert (task["file_dep"], task["targets"]) == (found.inputs, found.targets)
+    assert "task_dep" not in task
+
+
+def test_variables_of_builds_are_refused_all_at_once(project: Path) -> None:
+    opened = opening(project, skip_until="render", jobs="2")
+    with pytest.raises(EvalError) as refusal:
+        run_eval(opened)
+    assert [str(problem) for problem in refusal.value.problems] == [
+        "unsupported_config_feature: jobs: `doit eval` does not take this variable: it has no stages\n"
+        "  fix: leave `jobs=` out",
+        "byob_stage_unsupported: skip_until: `doit eval` does not take this variable: it has no stages\n"
+        "  fix: leave `skip_until=` out",
+    ]
+    assert opened.last_line == "eval failed: code=unsupported_config_feature exit_status=2"
+
+
+def test_failure_is_told_with_the_published_status() -> None:
+    error = EvalError(Problem(code="eval_contamination_unresolved", message="x", fix="y"))
+    assert failure_line(error) == "eval failed: code=eval_contamination_unresolved exit_status=4"
