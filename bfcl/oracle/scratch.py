@@ -60,12 +60,16 @@ class Scratch:
     def close(self) -> None:
         self._map.close()
 
+    def _put(self, at: int, note: bytes) -> None:
+        """Write a note whole. `pack_into` empties its place first: whoever reads then takes an episode for late."""
+        self._map[at : at + len(note)] = note
+
     # --- the running episode -------------------------------------------------------------------------------------
 
     def enter(self, phase: int, index: int = NO_INDEX) -> None:
         """The episode enters a phase: `index` counts calls or assertions."""
         if self._writer == _getpid():
-            _NOTE.pack_into(self._map, _NOTE_AT, _ticks(), phase, index)
+            self._put(_NOTE_AT, _NOTE.pack(_ticks(), phase, index))
 
     def append(self, kind: bytes, text: bytes, size: int | None = None) -> None:
         """One finished record. Raises TooLarge past the message limit; a breakdown always has room.
@@ -81,12 +85,12 @@ class Scratch:
         end = self._length + len(data)
         self._map[_JOURNAL + self._length : _JOURNAL + end] = data
         self._length, self._counted = end, counted
-        _LENGTH.pack_into(self._map, _LENGTH_AT, end, 0)
+        self._put(_LENGTH_AT, _LENGTH.pack(end, 0))
 
     def recalled(self, number: int) -> None:
         """The episode's state was known by this number."""
         if self._writer == _getpid():
-            _SIZES.pack_into(self._map, _LESSON, number, 0, 0, 0)
+            self._put(_LESSON, _SIZES.pack(number, 0, 0, 0))
 
     def learned(self, *parts: bytes) -> None:
         """The key, text and copy of a state that was not known: for the world, if there is room."""
@@ -96,13 +100,13 @@ class Scratch:
         for part in parts:
             self._map[start : start + len(part)] = part
             start += len(part)
-        _SIZES.pack_into(self._map, _LESSON, 0, *map(len, parts))
+        self._put(_LESSON, _SIZES.pack(0, *map(len, parts)))
 
     def finish(self) -> None:
         """The answer is whole."""
         if self._writer != _getpid():
             return
-        _LENGTH.pack_into(self._map, _LENGTH_AT, self._length, 1)
+        self._put(_LENGTH_AT, _LENGTH.pack(self._length, 1))
         self.enter(DONE)
 
     # --- whoever runs pack code ----------------------------------------------------------------------------------
@@ -119,11 +123,11 @@ class Scratch:
     def begin(self, episode: int) -> None:
         """Before an episode starts: nothing answered, its clock running."""
         self._length = self._counted = 0
-        _LENGTH.pack_into(self._map, _LENGTH_AT, 0, 0)
-        _SIZES.pack_into(self._map, _LESSON, 0, 0, 0, 0)
-        _BEGAN.pack_into(self._map, _BEGAN_AT, _ticks())
+        self._put(_LENGTH_AT, _LENGTH.pack(0, 0))
+        self._put(_LESSON, _SIZES.pack(0, 0, 0, 0))
+        self._put(_BEGAN_AT, _BEGAN.pack(_ticks()))
         self.enter(RESET)
-        _EPISODE.pack_into(self._map, _EPISODE_AT, episode)
+        self._put(_EPISODE_AT, _EPISODE.pack(episode))
 
     def episode(self) -> int:
         """Number of the running episode in its world, from 1; 0 before the first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
@@ -29,6 +30,19 @@ def in_a_copy(act):
         finally:
             os._exit(0)
     os.waitpid(process, 0)
+
+
+def test_a_note_is_never_seen_half_written(scratch):
+    scratch.enter(CALL, 3)
+    process = os.fork()
+    if process == 0:
+        scratch.claim()
+        while True:
+            scratch.enter(CALL, 3)
+    seen = {scratch.note()[1:] for _ in range(100_000)}
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    assert seen == {(CALL, 3)}
 
 
 def test_what_a_forked_copy_writes_is_dropped(scratch):
