@@ -12,14 +12,43 @@ from collections.abc import Sequence
 def pair(fits: Sequence[Sequence[int]]) -> list[int | None]:
     """The call that each gold call claims, or None; `fits[gold]` lists the calls that fit it, ascending.
 
-    No other pairing is larger. Among those as large, the earliest gold calls are served, and then each in turn claims
-    the earliest call it can: a reply that fits position by position is paired so.
+    No other pairing is larger. Among those as large, one in which nothing crosses is taken: calls that stand in the
+    order of the gold calls are paired so. Where there is none, the earliest gold calls are served, and then each in
+    turn claims the earliest call it can.
     """
     pairing = _Pairing(fits)
     for gold in range(len(fits)):
         pairing.serve(gold, set())
+    in_order = _uncrossed(fits)
+    if _size(in_order) == _size(pairing.claims):
+        return in_order
     pairing.settle()
     return pairing.claims
+
+
+def _size(claims: Sequence[int | None]) -> int:
+    return sum(call is not None for call in claims)
+
+
+def _uncrossed(fits: Sequence[Sequence[int]]) -> list[int | None]:
+    """The largest pairing in which nothing crosses; the earliest gold calls and then the earliest calls break ties."""
+    width = 1 + max((call for row in fits for call in row), default=-1)
+    # best[gold][call]: pairs that gold calls from `gold` on can make with calls from `call` on.
+    best = [[0] * (width + 1) for _ in range(len(fits) + 1)]
+    for gold in range(len(fits) - 1, -1, -1):
+        fitting = set(fits[gold])
+        for call in range(width - 1, -1, -1):
+            paired = 1 + best[gold + 1][call + 1] if call in fitting else 0
+            best[gold][call] = max(paired, best[gold + 1][call], best[gold][call + 1])
+    claims: list[int | None] = [None] * len(fits)
+    start = 0
+    for gold, row in enumerate(fits):
+        wanted = best[gold][start]
+        for call in row:
+            if call >= start and 1 + best[gold + 1][call + 1] == wanted:
+                claims[gold], start = call, call + 1
+                break
+    return claims
 
 
 class _Pairing:

@@ -94,7 +94,7 @@ class LiveResults:
         """Make the calls that may be made. Raises: EvalError `eval_oracle_session_failed`."""
         calls = response.tool_calls
         reasons = self._reasons(response, matches)
-        unearned = self._unearned(turn, calls, reasons, advancing=advancing)
+        unearned = self._unearned(turn, response, reasons, matches, advancing=advancing)
         made = [
             PlannedCall(tool=call.function_name, arguments=call.parsed_arguments or {}, turn_index=turn.index)
             for call, reason in zip(calls[:unearned], reasons, strict=False)
@@ -152,18 +152,27 @@ class LiveResults:
         ]
 
     def _unearned(
-        self, turn: ScriptTurn, calls: Sequence[ToolCall], reasons: Sequence[str | None], *, advancing: bool
+        self,
+        turn: ScriptTurn,
+        response: ChatResponse,
+        reasons: Sequence[str | None],
+        matches: Sequence[CallMatch],
+        *,
+        advancing: bool,
     ) -> int | None:
         """The first call that claims a confirmation the user has not given for it.
 
         On the gold path an answer covers the batch it was given for, and no other. A candidate that finds its own way
-        has one batch in the turn that an answer covers.
+        has one batch in the turn that an answer covers, and in it the calls that the answer was given for.
         """
         covered = turn.index in self._spec.confirmations.turns
-        if covered and (turn.index not in self._acted if self._live else advancing):
+        if covered and advancing and not self._live:
             return None
-        for index, (call, reason) in enumerate(zip(calls, reasons, strict=True)):
-            if reason is None and self._spec.confirmations.asked_by(call.function_name, call.parsed_arguments or {}):
+        given = covered and self._live and turn.index not in self._acted
+        for index, (call, reason) in enumerate(zip(response.tool_calls, reasons, strict=True)):
+            if reason is not None or (given and matches[index].full):
+                continue
+            if self._spec.confirmations.asked_by(call.function_name, call.parsed_arguments or {}):
                 return index
         return None
 

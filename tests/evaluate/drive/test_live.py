@@ -351,11 +351,23 @@ def test_candidate_on_its_own_way_acts_once_on_what_the_user_agreed_to(studio: B
     row = studio.row("start_confirmed")
     script = script_of(row)
     pending = start(row, confirm=False)
-    way = {0: as_expected(script.turns[0]), 1: pending, 2: start(row, cone=9), 3: start(row, cone=8)}
+    way = {0: as_expected(script.turns[0]), 1: pending, 2: start(row), 3: start(row)}
     found = play_live(studio, row, way, scoring=LIVE)
     assert told(found) == [
         ("completed", None, "not_committed"),
         ("completed", None, "committed"),
+        not_made("confirmation_not_earned", "not_started"),
+    ]
+    assert found.status == "confirmation_not_earned"
+
+
+def test_candidate_on_its_own_way_may_not_confirm_what_the_user_was_not_asked(studio: Benchmark) -> None:
+    row = studio.row("start_confirmed")
+    script = script_of(row)
+    way = {0: as_expected(script.turns[0]), 1: start(row, confirm=False), 2: start(row, cone=9)}
+    found = play_live(studio, row, way, scoring=LIVE)
+    assert told(found) == [
+        ("completed", None, "not_committed"),
         not_made("confirmation_not_earned", "not_started"),
     ]
     assert found.status == "confirmation_not_earned"
