@@ -18,7 +18,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,10 @@ def visible(text: str) -> str:
 
 
 class BfclError(Exception):
-    """A refusal: carries all problems found. `exit_code` is the process status it ends in."""
+    """A refusal: carries all problems found. `exit_code` is the process status it ends in, unless a command has
+    statuses of its own."""
 
-    exit_code: int = 1
+    exit_code: ClassVar[int] = 1
 
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)

@@ -17,10 +17,11 @@ from bfcl.canonical import Json
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.names import ARTIFACTS, MANIFEST
 from bfcl.evaluate.compare.kernel import Kernel
-from bfcl.evaluate.held_out.measures import Comparison, Rate
+from bfcl.evaluate.held_out.measures import Comparison
 from bfcl.evaluate.held_out.report import REPORT_FILE
 from bfcl.evaluate.records import GATES, EpisodeStatus, attribution
 from bfcl.evaluate.score.intervals import chance_all, cluster_bootstrap, mcnemar_exact, wilson
+from bfcl.evaluate.score.rates import Rate
 from bfcl.evaluate.score.taxonomy import EXECUTABLE_METRICS, TRACE_METRICS
 from bfcl.evaluate.settings.envelope import load_envelope
 from bfcl.evaluate.settings.load import load_settings

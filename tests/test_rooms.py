@@ -34,6 +34,25 @@ ORDER = [
     "graph",
     "cli",
 ]
+EVALUATE = [
+    "records",
+    "statuses",
+    "settings",
+    "compare",
+    "source",
+    "drive",
+    "score",
+    "artifacts",
+    "held_out",
+    "run",
+    "after",
+    "page",
+    "scripted",
+    "inspect_exchange",
+    "inspect_episodes",
+    "inspect_bridge",
+]
+"""The rooms inside the wing of that name, in an order of their own."""
 WINGS = {"translate", "evaluate", "authoring"}
 ROOT_FILES = {"__init__.py", "__main__.py", "canonical.py", "digest.py", "errors.py", "files.py", "located.py"}
 BUNDLED_WORDS = ("tiny_library", "checkout_book", "patron", "BK-", "banking", "tai_khoan")
@@ -56,6 +75,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 def room_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def inner_room_of(path: Path) -> str:
+    """Of a module of `evaluate`."""
+    relative = path.relative_to(PACKAGE / "evaluate")
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
@@ -112,6 +137,24 @@ def test_module_imports_only_rooms_above_it(path: Path) -> None:
         other = name.split(".")[1]
         assert ORDER.index(other) <= ORDER.index(room), f"{path} imports {name}, which stands below it"
         assert other == room or not (room in WINGS and other in WINGS), f"wing {room} imports wing {other}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if room_of(path) == "evaluate"],
+    ids=lambda path: str(path.relative_to(PACKAGE / "evaluate")),
+)
+def test_module_of_evaluate_imports_only_its_rooms_above_it(path: Path) -> None:
+    room = inner_room_of(path)
+    for name in facts(path).own:
+        if room != "__init__" and name.startswith("bfcl.evaluate."):
+            other = name.split(".")[2]
+            assert EVALUATE.index(other) <= EVALUATE.index(room), f"{path} imports {name}, which stands below it"
+
+
+def test_every_room_of_evaluate_is_in_its_plan() -> None:
+    rooms = {inner_room_of(path) for path in (PACKAGE / "evaluate").rglob("*.py")}
+    assert rooms == {*EVALUATE, "__init__"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -10,23 +10,31 @@ import click
 
 from bfcl.cli.eval_command import EvalCommand
 from bfcl.cli.show import Manner
-from bfcl.evaluate.run.evaluate import evaluate
-from bfcl.evaluate.run.how import How
-from bfcl.evaluate.run.outcome import Preflight, estimate_line, payload_lines
 from bfcl.evaluate.settings.envelope import OutputFormat, load_envelope
-from bfcl.evaluate.settings.load import load_settings
-from bfcl.graph.eval_progress import EvalProgress
-from bfcl.graph.eval_runtime import eval_runtime
+from bfcl.graph.eval_run import run_envelope
+
+
+class _Eval(EvalCommand):
+    """Refusals are told in the form in which the outcome would be: for people, unless JSON is asked for."""
+
+    def set_manner(self, manner: Manner) -> None:
+        super().set_manner(manner)
+        manner.format = "text"
 
 
 def _remember(context: click.Context, _: click.Parameter, value: OutputFormat | None) -> OutputFormat | None:
-    manner = context.find_object(Manner)
-    if manner is not None and value is not None:
-        manner.format = "json" if value == "json" else "text"
+    if value is not None:
+        _tell(context, value)
     return value
 
 
-@click.command("eval", cls=EvalCommand)
+def _tell(context: click.Context, form: OutputFormat) -> None:
+    manner = context.find_object(Manner)
+    if manner is not None:
+        manner.format = "json" if form == "json" else "text"
+
+
+@click.command("eval", cls=_Eval)
 @click.option(
     "--config",
     "config",
@@ -54,7 +62,9 @@ def _remember(context: click.Context, _: click.Parameter, value: OutputFormat | 
     type=click.IntRange(min=1),
     help="Stop once so many tasks ended for reasons that are not the candidate's.",
 )
+@click.pass_context
 def eval_(
+    context: click.Context,
     config: Path,
     dry_run: bool,
     format_: Literal["human", "json"] | None,
@@ -81,15 +91,5 @@ def eval_(
         resume_from=envelope.resume_from if resume_from is None else resume_from.absolute(),
         max_infrastructure_stops=max_infrastructure_stops or envelope.max_infrastructure_stops,
     )
-    settings = load_settings(envelope.eval_config_path)
-    showing = EvalProgress()
-    try:
-        outcome = evaluate(envelope, settings, How(eval_run_id=eval_run_id, showing=showing, runtime=eval_runtime))
-    except KeyboardInterrupt:
-        directory = settings.outputs.output_dir
-        click.echo(f"interrupted: what was answered is kept in {directory}; go on with `--resume-from`", err=True)
-        raise
-    if isinstance(outcome, Preflight):
-        showing.warn(outcome.warnings)
-        click.echo(estimate_line(outcome.estimate), err=True)
-    click.echo("\n".join(payload_lines(outcome.payload(), envelope.output_format)))
+    _tell(context, envelope.output_format)
+    click.echo("\n".join(run_envelope(envelope, eval_run_id=eval_run_id)))

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from bfcl.errors import BfclError, EvalError, Problem
+from bfcl.cli.show import Manner
+from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.settings.envelope import INVALID
 from bfcl.evaluate.statuses import exit_status_of
 
@@ -14,27 +15,20 @@ from bfcl.evaluate.statuses import exit_status_of
 class EvalCommand(click.Command):
     """A command whose refusals end in the published statuses, those of its command line included."""
 
-    # Signatures are click's.
-
+    # The signature is click's.
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Raises: EvalError `eval_cli_invalid` for what click would tell in a way of its own."""
+        manner = None if parent is None else parent.find_object(Manner)
+        if manner is not None:
+            self.set_manner(manner)
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             fix = f"run `bfcl {info_name} --help`"
-            raise _ended(EvalError(Problem(code=INVALID, message=error.format_message(), fix=fix))) from None
+            raise EvalError(Problem(code=INVALID, message=error.format_message(), fix=fix)) from None
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Raises: BfclError that knows its status."""
-        try:
-            return super().invoke(ctx)
-        except BfclError as error:
-            _ended(error)
-            raise
-
-
-def _ended(error: BfclError) -> BfclError:
-    error.exit_code = exit_status_of(error)
-    return error
+    def set_manner(self, manner: Manner) -> None:
+        """Say how refusals end and are told, before the command line is read."""
+        manner.status_of = exit_status_of

@@ -10,14 +10,15 @@ import click
 from bfcl.canonical import Json, readable_json
 from bfcl.cli.eval_command import EvalCommand
 from bfcl.cli.eval_source import pack_option, run_dir_option
+from bfcl.cli.page_place import allowed_output
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json
 from bfcl.evaluate.after.compare import compare
-from bfcl.evaluate.after.comparison_page import comparison_page
+from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text
 from bfcl.evaluate.after.recorded_settings import Whereabouts
 from bfcl.evaluate.after.sides import side_of
+from bfcl.evaluate.after.write_once import ELSEWHERE, write_once
 from bfcl.evaluate.score.intervals import SEED
-from bfcl.files import storage, write_atomic
 from bfcl.pack.layout import shown
 
 
@@ -28,11 +29,12 @@ from bfcl.pack.layout import shown
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
+    callback=allowed_output,
     help="Directory for eval_comparison.json and .md (default: the current one).",
 )
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of the bootstrap.")
 @run_dir_option
-@pack_option
+@pack_option()
 @format_option()
 def eval_compare(
     *, first: str, second: str, out: Path, seed: int, run_dir: Path | None, pack: Path | None, format_: Format
@@ -41,7 +43,7 @@ def eval_compare(
 
     Refused unless benchmark, scoring policy, task ids, limits and scope agree. Writes eval_comparison.json and .md:
     the 2x2 table, McNemar's exact p, the difference with a bootstrap interval clustered by template, a test for every
-    kind of task (Holm), and the tasks that flipped each way.
+    kind of task (Holm), and the tasks that flipped each way. Another comparison that is there is refused, not replaced.
 
     \b
     Example:
@@ -50,10 +52,7 @@ def eval_compare(
     """
     document = compare(side_of(first), side_of(second), Whereabouts(run_dir=run_dir, pack=pack), seed=seed)
     page, data = out / "eval_comparison.md", out / "eval_comparison.json"
-    with storage(out):
-        out.mkdir(parents=True, exist_ok=True)
-    write_atomic(data, readable_json(document))
-    write_atomic(page, comparison_page(document).encode())
+    write_once({data: readable_json(document), page: comparison_page(document).encode()}, fix=ELSEWHERE)
     if as_json(format_):
         print_json(document)
     else:
@@ -71,7 +70,7 @@ def _sheet(document: Mapping[str, Json], page: str) -> Sheet:
         counts = ", ".join(f"{name} {count}" for name, count in table.items())
         sheet.line(f"tasks   {document['paired_tasks']} paired: {counts}")
         word = "differ" if document["significant"] else "cannot be told apart"
-        sheet.line(f"they    {word}: exact McNemar p = {document['mcnemar_exact_p']}")
-        sheet.line(f"difference of the rates, first less second: {difference['value']}")
+        sheet.line(f"they    {word}: exact McNemar p = {p_text(document['mcnemar_exact_p'])}")
+        sheet.line(f"difference of the rates, first less second: {difference_text(document)}")
     sheet.line(f"written {page}")
     return sheet

@@ -23,7 +23,7 @@ _WIDEST: Final = 200
 @click.command("eval-leaderboard", cls=EvalCommand)
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @run_dir_option
-@pack_option
+@pack_option()
 @format_option()
 def eval_leaderboard(
     *, directories: tuple[Path, ...], run_dir: Path | None, pack: Path | None, format_: Format

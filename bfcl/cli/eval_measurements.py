@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bfcl.cli.page_place import allowed_output
 from bfcl.cli.show import Format, as_json, format_option, print_json, visible
 from bfcl.evaluate.after.measurements import measurements, write_measurements
 from bfcl.pack.layout import shown
@@ -20,7 +21,11 @@ from bfcl.pack.layout import shown
     help="Output directory of a finished evaluation of one candidate.",
 )
 @click.option(
-    "--output-dir", required=True, type=click.Path(path_type=Path, file_okay=False), help="Directory to write to."
+    "--output-dir",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    callback=allowed_output,
+    help="Directory to write to.",
 )
 @format_option()
 def extract_bfcl_eval_measurements(*, run_id: str, evaluation_dir: Path, output_dir: Path, format_: Format) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -10,40 +9,21 @@ import click
 from bfcl.canonical import canonical_json
 from bfcl.cli.eval_command import EvalCommand
 from bfcl.cli.eval_source import pack_option, run_dir_option
-from bfcl.cli.page_place import refuse_page_place
-from bfcl.cli.place import project_root
+from bfcl.cli.page_place import page_option, write_page
 from bfcl.cli.show import Format, format_option, print_json
 from bfcl.digest import sha256_hex
 from bfcl.evaluate.after.recorded_settings import Whereabouts
 from bfcl.evaluate.page.data import PageData
 from bfcl.evaluate.page.gather import gather
 from bfcl.evaluate.page.page import eval_page
-from bfcl.files import write_atomic
-from bfcl.graph.layout import BuildTree
 from bfcl.release.document.libraries import require_libraries
-
-
-def _tree() -> BuildTree:
-    return BuildTree(project_root(Path.cwd()))
-
-
-def _allowed(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
-    """Raises: click.UsageError, while the command line is read, so that it ends in the status of one."""
-    if output is not None:
-        refuse_page_place(output, _tree())
-    return output
 
 
 @click.command("eval-report", cls=EvalCommand)
 @click.argument("directories", metavar="DIR...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=_allowed,
-    help="File to write (default: in build/report of the project, named after the first DIR and the evaluations' ids).",
-)
+@page_option("in build/report of the project, named after the first DIR and the evaluations' ids")
 @run_dir_option
-@pack_option
+@pack_option()
 @format_option(auto="the page's path, to a terminal and to a script alike")
 def eval_report(
     *, directories: tuple[Path, ...], output: Path | None, run_dir: Path | None, pack: Path | None, format_: Format
@@ -64,9 +44,7 @@ def eval_report(
     require_libraries()
     data = gather(directories, Whereabouts(run_dir=run_dir, pack=pack))
     page = eval_page(data)
-    target = _tree().root / "report" / _page_name(directories[0], data) if output is None else output
-    write_atomic(target, page.html)
-    place = os.path.abspath(target)  # noqa: PTH100 no link is followed: the path is the one that was asked for
+    place = write_page(page.html, output, _page_name(directories[0], data))
     if format_ == "json":
         print_json(
             {

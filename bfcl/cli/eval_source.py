@@ -20,10 +20,11 @@ def run_dir_option(command: _F) -> _F:
     )(command)
 
 
-def pack_option(command: _F) -> _F:
-    """`--pack`, for a pack that was moved. Its files are read as data; none of its code runs."""
+def pack_option(*, runs: bool = False) -> Callable[[_F], _F]:
+    """`--pack`, for a pack that was moved. `runs` says whether the command runs code of the pack."""
+    use = "Its code runs, in the pack's worker." if runs else "Its files are read; none of its code runs."
     return click.option(
         "--pack",
         type=click.Path(path_type=Path),
-        help="The directory of the oracle's pack, where it does not lie where it lay then.",
-    )(command)
+        help=f"The directory of the oracle's pack, where it does not lie where it lay then. {use}",
+    )

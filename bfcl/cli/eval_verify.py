@@ -18,7 +18,7 @@ from bfcl.pack.layout import shown
 @click.command("eval-verify", cls=EvalCommand)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @run_dir_option
-@pack_option
+@pack_option()
 @format_option()
 def eval_verify(*, directory: Path, run_dir: Path | None, pack: Path | None, format_: Format) -> None:
     """Make every score, aggregate and report of an evaluation again and compare.

@@ -8,13 +8,12 @@ from typing import Final
 
 import click
 
-from bfcl.cli.page_place import refuse_page_place
+from bfcl.cli.page_place import page_option, write_page
 from bfcl.cli.place import meant_run, project_root, run_of_config, searched_runs
 from bfcl.cli.replay_seconds import replay_timing
 from bfcl.cli.show import Format, format_option, print_json
 from bfcl.digest import sha256_hex
 from bfcl.errors import ConfigError, Problem, visible
-from bfcl.files import write_atomic
 from bfcl.graph.known_runs import SOUGHT
 from bfcl.graph.layout import BuildTree
 from bfcl.pack.layout import shown
@@ -27,11 +26,9 @@ from bfcl.release.verify import verify_release
 @click.argument("run_dir", type=click.Path(path_type=Path), required=False)
 @click.option("--run", "directory", type=click.Path(path_type=Path), help="The same as RUN_DIR.")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of the run, instead of its directory.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write (default: build/report/<name of the run>.html in the project; for a run that does not lie "
-    "directly in build/runs, the name goes on with a digest of the run's place).",
+@page_option(
+    "build/report/<name of the run>.html in the project; for a run that does not lie directly in build/runs, the name "
+    "goes on with a digest of the run's place"
 )
 @format_option(auto="the page's path, to a terminal and to a script alike")
 def report(
@@ -58,14 +55,9 @@ def report(
         run = run_of_config(config, project).root
     else:
         run = meant_run(given[0], project) if given else _only_run(project)
-    tree = BuildTree(project)
-    target = tree.root / "report" / _page_name(run, project) if output is None else output
-    if output is not None:
-        refuse_page_place(output, tree)
     release = verify_release(run)
-    page = report_page(release, replay_timing(tree.log, release.manifest))
-    write_atomic(target, page.html)
-    place = os.path.abspath(target)  # noqa: PTH100 no link is followed: the path is the one that was asked for
+    page = report_page(release, replay_timing(BuildTree(project).log, release.manifest))
+    place = write_page(page.html, output, _page_name(run, project))
     if format_ == "json":
         print_json(
             {

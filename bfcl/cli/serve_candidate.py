@@ -57,7 +57,9 @@ def _print_list(context: click.Context, _: click.Parameter, asked: bool) -> None
     type=click.Path(path_type=Path, dir_okay=False),
     help="File that gets the body of every request for a completion, one JSON line each; no headers.",
 )
-@click.option("--list", is_flag=True, expose_value=False, callback=_print_list, help="List the models.")
+@click.option(
+    "--list", is_flag=True, expose_value=False, callback=_print_list, help="List the models and how each answers."
+)
 @format_option()
 def serve_candidate(
     run_dir: Path,
@@ -72,9 +74,10 @@ def serve_candidate(
     """Serve scripted answers to a published run.
 
     An OpenAI-compatible endpoint (POST /v1/chat/completions, GET /v1/models, GET /healthz) on loopback. The model name
-    of a request chooses how it is answered: `scripted-gold` is always right, each of the others is wrong in one way
-    (see --list). The run is verified first. The address goes to stdout once it listens; Ctrl-C or SIGTERM ends it with
-    status 0. RUN_DIR may also be the name of a run of the project, or its run id.
+    of a request chooses how it is answered: `scripted-gold` is always right, each of the others departs from it in one
+    way, most of them wrong and some still right (see --list). The run is verified first. The address goes to stdout
+    once it listens; Ctrl-C or SIGTERM ends it with status 0. RUN_DIR may also be the name of a run of the project, or
+    its run id.
 
     \b
     Example:

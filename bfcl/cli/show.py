@@ -36,9 +36,11 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 @dataclass(slots=True)
 class Manner:
-    """How this command line wants to be answered; `format_option` sets it, `run` reads it when something is refused."""
+    """How this command line is answered; the command sets it, `run` reads it when something is refused."""
 
     format: Format = "auto"
+    status_of: Callable[[BfclError], int] | None = None
+    """Of commands with statuses of their own."""
 
 
 def print_problems(problems: Sequence[Problem]) -> None:
@@ -158,7 +160,7 @@ def _status(command: click.Command, arguments: Sequence[str], manner: Manner, te
         sys.stdout.flush()
     except BfclError as error:
         _refuse(type(error).__name__, error.problems, manner, terminal)
-        return error.exit_code
+        return error.exit_code if manner.status_of is None else manner.status_of(error)
     except click.ClickException as error:
         if _told_as_text(manner, terminal):
             error.show()

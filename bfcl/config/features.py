@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from bfcl.config.credentials import is_secret_key
+from bfcl.config.kinds import EVALUATION_KEYS
 from bfcl.config.shape import OPEN_BLOCKS, schema
 from bfcl.config.view import ROLES, UNSUPPORTED, View, seen
 from bfcl.errors import Problem
 
 _FOREIGN = ("input_dir", "generation_model_config", "judge_model_config")
 _OTHER_COMMANDS = {
-    "eval_config_path": "doit eval",
-    "eval": "doit eval",
+    **dict.fromkeys(EVALUATION_KEYS, "doit eval"),
     "translation_config_path": "doit translate",
     "translation": "doit translate",
 }

@@ -15,33 +15,25 @@ of it can be verified. Rule: evaluation.md §6-§9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from bfcl.canonical import Json, canonical_text
-from bfcl.errors import BfclError, EvalError, Problem, did_you_mean
-from bfcl.evaluate.drive.asking import Asking
-from bfcl.evaluate.drive.desk import OracleDesk, session_failed
-from bfcl.evaluate.drive.episode import drive
+from bfcl.errors import EvalError, Problem, did_you_mean
 from bfcl.evaluate.drive.evidence_json import evidence_json, read_evidence
-from bfcl.evaluate.drive.live import LiveResults
-from bfcl.evaluate.drive.results import RecordedResults
 from bfcl.evaluate.drive.script import read_script
-from bfcl.evaluate.drive.task_spec import TaskSpecs
-from bfcl.evaluate.inspect_exchange import InspectChat, inspect_part
+from bfcl.evaluate.inspect_episodes import InspectEpisodes
+from bfcl.evaluate.inspect_exchange import inspect_part
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
-from bfcl.evaluate.score.episode import failure_json, score_episode
+from bfcl.evaluate.score.episode import failure_json
 from bfcl.evaluate.settings.envelope import check_probe, load_envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import Candidate, EvalSettings
 from bfcl.evaluate.source.plan import Plan, plan_of
 from bfcl.evaluate.source.recheck import Watch
-from bfcl.evaluate.source.verified import CheckedOracle, VerifiedSource
+from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.evaluate.source.verify import verify_source
 from bfcl.exports.row import ExportRow
-from bfcl.oracle.private import private_oracle
 
 EVIDENCE: Final = "bfcl_evidence"
 """Where the evidence of a sample stands in its store: it is all that its score is made of."""
@@ -66,7 +58,7 @@ def bfcl_task(scoring_config: str | Path, candidate_alias: str | None = None) ->
     rows = {row.task_id: row for row in verified.rows}
     chosen = [rows[task_id] for task_id in plan.task_ids(candidate.alias)]
     scripts = {row.task_id: read_script(row) for row in chosen}
-    played = _Played(settings, candidate, verified, Watch(settings, verified, plan), scripts)
+    played = InspectEpisodes(settings, candidate, verified, Watch(settings, verified, plan), scripts)
     return inspect.Task(
         dataset=inspect_part("dataset").MemoryDataset(
             [_sample(row, scripts[row.task_id]) for row in chosen], name=verified.run_id
@@ -148,89 +140,7 @@ def _about(settings: EvalSettings, verified: VerifiedSource, plan: Plan, candida
     }
 
 
-# --- Playing and scoring ------------------------------------------------------------------------------------------
-
-
-class _Played:
-    """One candidate's episodes."""
-
-    def __init__(
-        self,
-        settings: EvalSettings,
-        candidate: Candidate,
-        verified: VerifiedSource,
-        watch: Watch,
-        scripts: Mapping[str, Script],
-    ) -> None:
-        self._settings = settings
-        self._candidate = candidate
-        self._watch = watch
-        self._scripts = scripts
-        self._rows = {row.task_id: row for row in verified.rows}
-        oracle = verified.oracle if settings.executable else None
-        self._desk = None if oracle is None else _SharedDesk(oracle)
-        self._specs = None if oracle is None else TaskSpecs(oracle.pack, verified.manifest, verified.rows)
-
-    async def play(self, task_id: str, trial: int, chat: InspectChat) -> EpisodeEvidence:
-        """Raises: EvalError where the whole evaluation has to stop."""
-        self._watch.before_task()
-        settings = self._settings
-        asking = Asking(
-            candidate=self._candidate,
-            client=chat,
-            mode="executable" if settings.executable else "trace",
-            trial=trial,
-            seed_policy=settings.repeats.seed_policy,
-        )
-        script = self._scripts[task_id]
-        if self._desk is None or self._specs is None:
-            return await drive(script, asking, RecordedResults(), settings.scoring, settings.limits)
-        with self._desk.lent() as desk:
-            live = LiveResults(desk, self._specs.of(self._rows[task_id]), settings.scoring)
-            return await drive(script, asking, live, settings.scoring, settings.limits)
-
-    def chat(self) -> InspectChat:
-        """The client of one episode."""
-        return InspectChat(self._candidate, self._settings.limits)
-
-    def score(self, task_id: str, evidence: EpisodeEvidence) -> TaskScore:
-        """By the same function as in an evaluation."""
-        return score_episode(self._scripts[task_id], evidence, self._settings.scoring)
-
-
-class _SharedDesk:
-    """One oracle for the samples in flight; it ends with the last of them, as Inspect tells nobody when a task does."""
-
-    def __init__(self, oracle: CheckedOracle) -> None:
-        self._oracle = oracle
-        self._stack = ExitStack()
-        self._desk: OracleDesk | None = None
-        self._users = 0
-
-    @contextmanager
-    def lent(self) -> Iterator[OracleDesk]:
-        """The desk while a sample is played. Nothing here awaits, so that no two samples open one each."""
-        desk = self._desk or self._open()
-        self._users += 1
-        try:
-            yield desk
-        finally:
-            self._users -= 1
-            if not self._users:
-                self._desk = None
-                self._stack.close()
-
-    def _open(self) -> OracleDesk:
-        try:
-            oracle = self._stack.enter_context(private_oracle(self._oracle.pack, self._oracle.config, jobs=2))
-        except BfclError as error:
-            raise session_failed(error) from None
-        self._desk = OracleDesk(oracle)
-        self._stack.callback(self._desk.close)
-        return self._desk
-
-
-def _solver(played: _Played) -> Any:
+def _solver(played: InspectEpisodes) -> Any:
     """Plays the script of a sample, and leaves evidence and conversation with it."""
 
     async def solve(state: Any, generate: Any) -> Any:  # noqa: ARG001 Inspect calls it so
@@ -245,7 +155,7 @@ def _solver(played: _Played) -> Any:
     return inspect_part("solver").solver(name="bfcl_script")(lambda: solve)()
 
 
-def _scorer(played: _Played) -> Any:
+def _scorer(played: InspectEpisodes) -> Any:
     """Task success, with every gate beside it; of nothing but the evidence that the sample holds."""
     scoring = inspect_part("scorer")
 

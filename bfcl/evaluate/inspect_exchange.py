@@ -78,7 +78,7 @@ class InspectChat:
         self.output = output
         if not output.empty:
             self.shown.append(output.message)
-        return _read(request, output, latency_s)
+        return read_output(request, output, latency_s)
 
     def _config(self, body: Mapping[str, Json]) -> Any:
         """How to generate: by the body of the request, whatever Inspect's own command line says."""
@@ -153,8 +153,8 @@ def _exact_tool() -> Any:
     return exact
 
 
-def _read(request: ChatRequest, output: Any, latency_s: float) -> ChatOutcome:
-    """What came back, as the protocol would have it on the wire."""
+def read_output(request: ChatRequest, output: Any, latency_s: float) -> ChatOutcome:
+    """What came back, a `ModelOutput`, as the protocol would have it on the wire."""
     stop = None if output.empty else output.stop_reason
     if output.error is not None or stop == "model_length":
         # An endpoint's refusal: Inspect puts the words of the error where the model's belong.

@@ -1,4 +1,4 @@
-"""In which exit status does a code end an evaluation? One table, cited by its hash. Rule: evaluation.md §14.
+"""In which exit status does a code end an evaluation? One table. Rule: evaluation.md §14.
 
 2 the declaration has to be edited, 3 source, evidence or the run itself, 4 contamination or a leak, 5 the candidate's
 endpoint, 6 the oracle, 7 files that do not hold or would be overwritten.
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from bfcl.digest import Digest, sha256_json
 from bfcl.errors import BfclError, ConfigError
 
 DECLARATION: Final = 2
@@ -104,8 +103,3 @@ def exit_status_of(error: BfclError) -> int:
     if isinstance(error, ConfigError) and first not in STATUSES:
         return DECLARATION
     return exit_status(first)
-
-
-def statuses_hash() -> Digest:
-    """Content hash of the table."""
-    return sha256_json(dict(STATUSES))

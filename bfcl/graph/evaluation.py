@@ -9,21 +9,15 @@ from typing import Final
 from bfcl.errors import BfclError, EvalError, Problem, raise_all
 from bfcl.evaluate.artifacts.committed import verify_committed
 from bfcl.evaluate.artifacts.names import MANIFEST
-from bfcl.evaluate.held_out.run import stands_alone
-from bfcl.evaluate.run.directory import refuse_other_inputs
-from bfcl.evaluate.run.evaluate import evaluate
-from bfcl.evaluate.run.how import How
-from bfcl.evaluate.run.outcome import Preflight, estimate_line, payload_lines
 from bfcl.evaluate.settings.envelope import Envelope, load_envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.statuses import exit_status_of
 from bfcl.graph.eval_files import EvalFiles
-from bfcl.graph.eval_progress import EvalProgress
-from bfcl.graph.eval_runtime import eval_runtime
+from bfcl.graph.eval_run import run_envelope
 from bfcl.graph.invocation import named_by_manifest
 from bfcl.graph.opening import Opening
-from bfcl.graph.say import say, warn
+from bfcl.graph.say import say
 from bfcl.oracle.stopping import stop_in_order
 from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE
 
@@ -39,7 +33,7 @@ def eval_files(config: Path) -> EvalFiles:
     except BfclError:
         return EvalFiles([], [])
     files = [*_files(envelope, settings)]
-    committed = settings.outputs.write_eval_manifest and not stands_alone(settings)
+    committed = settings.outputs.write_eval_manifest and settings.public
     targets = [settings.outputs.output_dir / MANIFEST] if committed else []
     return EvalFiles([str(path) for path in dict.fromkeys(files) if path.is_file()], [str(path) for path in targets])
 
@@ -63,17 +57,11 @@ def run_eval(opening: Opening) -> None:
         _check_variables(opening.invocation.given)
         stop_in_order()
         envelope = load_envelope(opening.invocation.config_path)
-        settings = load_settings(envelope.eval_config_path)
-        refuse_other_inputs(settings)
-        showing = EvalProgress()
-        outcome = evaluate(envelope, settings, How(showing=showing, runtime=eval_runtime))
+        lines = run_envelope(envelope)
     except BfclError as error:
         opening.last_line = failure_line(error)
         raise
-    if isinstance(outcome, Preflight):
-        showing.warn(outcome.warnings)
-        warn(estimate_line(outcome.estimate))
-    say(payload_lines(outcome.payload(), envelope.output_format))
+    say(lines)
 
 
 def failure_line(error: BfclError) -> str:
@@ -94,7 +82,7 @@ def _files(envelope: Envelope, settings: EvalSettings) -> Iterator[Path]:
     source = settings.source
     yield from (envelope.path, settings.path, settings.scoring.contract, source.manifest)
     yield from (source.manifest.parent / name for name in (PUBLISHED_FILE, RAW_FILE))
-    if set(settings.modes) - {"trace"} and settings.oracle is not None:
+    if settings.needs_oracle and settings.oracle is not None:
         yield from _pack_files(settings.oracle.pack_manifest)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -70,8 +71,10 @@ def revision() -> Revision:
 
 def _git(*arguments: str) -> str | None:
     command = ["git", "-C", str(PACKAGE.parent), *arguments]
+    # Nothing else: git starts what its configuration names, and the environment may hold a credential.
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in os.environ}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10, env=environment)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

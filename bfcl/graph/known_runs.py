@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bfcl.canonical import Json
+from bfcl.config.kinds import of_evaluation
 from bfcl.graph.invocation import DEFAULT_CONFIG, invocation
 from bfcl.graph.layout import BuildTree, RunTree
 from bfcl.pack.own_config import OWN_CONFIG
@@ -54,7 +54,7 @@ def known_runs(project: Path) -> KnownRuns:
         runless=tuple(
             path
             for path, seen in read.items()
-            if seen.trouble is None and seen.run is None and not _evaluates(seen.raw)
+            if seen.trouble is None and seen.run is None and not of_evaluation(seen.raw)
         ),
         # `lexists`: a link that leads nowhere is somebody's configuration, too.
         unreadable=tuple(path for path, seen in read.items() if seen.trouble is not None and os.path.lexists(path)),
@@ -62,16 +62,6 @@ def known_runs(project: Path) -> KnownRuns:
     )
 
 
-def _evaluates(raw: Mapping[str, Json]) -> bool:
-    """Whether this is an evaluation's envelope or scoring configuration, which makes no run."""
-    return raw.get("stage") == "eval" or "source_run_manifest" in raw
-
-
 def configurations(directory: Path) -> list[Path]:
     """The YAML files of a directory, by name; none where there is no such directory."""
     return sorted(directory.glob("*.yaml"))
-
-
-def run_named_by(project: Path, config: Path) -> RunTree | None:
-    """The run directory a configuration names, None where it cannot be read or names none."""
-    return invocation(project, project, {"config": str(config)}).run

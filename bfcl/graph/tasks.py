@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import doit
 from doit import doit_cmd
 
+from bfcl.config.kinds import of_evaluation
 from bfcl.errors import BfclError, Problem, StageError
 from bfcl.graph.begin import begin
 from bfcl.graph.checker import Blake3Checker
@@ -40,9 +41,6 @@ DOIT_CONFIG = {
 }
 
 TaskDict = dict[str, Any]
-
-_OF_EVALUATIONS: Final = ("eval_config_path", "candidates")
-"""Keys by which an envelope and a scoring configuration are known."""
 
 
 def task_pipeline() -> Iterator[TaskDict]:
@@ -180,8 +178,7 @@ def _eval(opening: Opening) -> TaskDict:
 
 def _eval_files(opening: Opening) -> EvalFiles:
     """Nothing is looked up where the configuration is that of a build."""
-    raw = opening.invocation.raw
-    if raw.keys().isdisjoint(_OF_EVALUATIONS):
+    if not of_evaluation(opening.invocation.raw):
         return EvalFiles([], [])
     found: EvalFiles = late("eval_files")(opening.invocation.config_path)
     return found

@@ -22,6 +22,11 @@ _STATUSES: Final[Mapping[int, Status]] = {
     429: "rate_limited",
     **dict.fromkeys((408, 500, 502, 503, 504), "provider_unavailable"),
 }
+_LONGEST_S: Final = 999_999_999.0
+_LONGEST_ATTEMPT_S: Final = 1e6
+"""Sockets can be told to wait for some 24 days."""
+_DOUBLINGS: Final = 64
+"""Beyond these every wait is the longest, and floats would end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +71,15 @@ def attempted(send: Callable[[float], Reply], asked: Asked, patience: Patience, 
         status: Status | Failure
         after = 0.0
         try:
-            reply = send(min(patience.timeout_s, max(ends - clock.monotonic(), 0.001)))
+            reply = send(min(patience.timeout_s, max(ends - clock.monotonic(), 0.001), _LONGEST_ATTEMPT_S))
         except TransportFailure as failure:
             status, seen = failure.failure, f"{failure.failure} ({failure.detail})"
         else:
             status, seen = status_of(reply.status), told(reply)
-            after = retry_after_s(reply.headers.get("retry-after"), clock.wall())
             if status == "ok":
                 return reply
+            if status in RETRIED:
+                after = retry_after_s(reply.headers.get("retry-after"), clock.wall())
         if status not in RETRIED:
             raise ModelError(_final(status, seen, asked))
         wait = max(delay_s(asked.request_hash, index, patience.base_delay_s), after)
@@ -89,26 +95,32 @@ def status_of(http_status: int) -> Status:
 
 
 def delay_s(request_hash: str, index: int, base_s: float) -> float:
-    """How long to wait after the attempt of that index, from 0: doubling, spread by a quarter to either side."""
+    """How long to wait after the attempt of that index, from 0: doubling, spread by a quarter to either side.
+
+    Never longer than a timer can be set for, which is some 30 years.
+    """
     spread = int.from_bytes(sha256_bytes(f"{request_hash}:{index}".encode())[:2], "big") / 65535
-    return float(base_s * 2**index * (0.75 + 0.5 * spread))
+    return min(float(base_s * 2 ** min(index, _DOUBLINGS) * (0.75 + 0.5 * spread)), _LONGEST_S)
 
 
 def retry_after_s(header: str | None, now: float) -> float:
-    """Seconds that a `Retry-After` asks for, as seconds or as an HTTP date; 0 for none and for nonsense."""
+    """Seconds that a `Retry-After` asks for, as seconds or as an HTTP date; 0 for none and for nonsense.
+
+    At most 999,999,999: longer than any deadline is all the same.
+    """
     if header is None:
         return 0.0
     text = header.strip()
     if text.isascii() and text.isdecimal():
-        # Longer than any deadline is all the same.
-        return float(text[:9])
+        return min(float(text), _LONGEST_S)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return min(max(moment.timestamp() - now, 0.0), _LONGEST_S)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        # All of these are what the parser raises for one text or another.
         return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(moment.timestamp() - now, 0.0)
 
 
 def told(reply: Reply) -> str:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from bfcl.canonical import canonical_text
 from bfcl.digest import sha256_of
 from bfcl.errors import EvalError, Problem
 from bfcl.modelio.attempts import RETRIED, delay_s, request_id, retry_after_s, status_of, told
@@ -19,12 +18,13 @@ from bfcl.modelio.chat_request import CandidateFields, refuse_foreign
 from bfcl.modelio.chat_transport import AsyncTransport
 from bfcl.modelio.client import HEADERS
 from bfcl.modelio.credential import Credential
+from bfcl.modelio.echoed import holds
 from bfcl.modelio.exchange import Attempt, CallStatus, ChatOutcome, ChatRequest, ChatResponse, concluded
 from bfcl.modelio.transport import Post, Reply, TransportFailure, harmless
 
 _BASE_DELAY_S: Final = 0.25
-_TELLING: Final = 12
-"""Characters from which on a credential is looked for in replies: placeholders like `EMPTY` stand there by chance."""
+_AT_ONCE_BYTES: Final = 256 * 1024
+"""Up to which size a reply is read where it came in: longer ones would keep every other call waiting."""
 
 
 class Completing(Protocol):
@@ -104,20 +104,24 @@ class LiveChat:
     async def _attempted(self, post: Post, index: int, ends: float, secret: str) -> tuple[Attempt, ChatResponse | None]:
         """One exchange, and the reply where it is usable. Raises: EvalError `eval_candidate_authentication_failed`."""
         begun = time.monotonic()
+        latency_s: float | None = None
         reply: Reply | None = None
-        status: CallStatus = "timeout"
-        diagnostic = "no whole answer before the deadline"
         try:
             async with asyncio.timeout(max(ends - begun, 0.0)):
                 reply = await self._transport.post(post)
+                latency_s = round(time.monotonic() - begun, 6)
+                reply = reply._replace(headers=harmless(reply.headers, secret))
+                if len(reply.body or b"") <= _AT_ONCE_BYTES:
+                    judged = _judged(reply, index, secret)
+                else:
+                    judged = await asyncio.to_thread(_judged, reply, index, secret)
         except TimeoutError:
-            pass
+            # Also where reading came to no end: nobody knows what such a reply says.
+            reply, latency_s, judged = None, None, _Judged("timeout", "no whole answer before the deadline")
         except TransportFailure as failure:
-            status, diagnostic = failure.failure, failure.detail
-        latency_s = round(time.monotonic() - begun, 6)
-        if reply is not None:
-            reply = reply._replace(headers=harmless(reply.headers, secret))
-        judged = _Judged(status, diagnostic) if reply is None else _judged(reply, index, secret)
+            judged = _Judged(failure.failure, failure.detail)
+        if latency_s is None:
+            latency_s = round(time.monotonic() - begun, 6)
         if judged.status == "authentication_failed":
             raise EvalError(self._unaccepted(judged.diagnostic))
         return self._told(judged, reply, index, latency_s), judged.response
@@ -125,18 +129,20 @@ class LiveChat:
     def _told(self, judged: _Judged, reply: Reply | None, index: int, latency_s: float) -> Attempt:
         now = self._clock.wall()
         body = None if reply is None else reply.body
+        retryable = judged.status in RETRIED
+        after = retry_after_s(reply.headers.get("retry-after"), now) if retryable and reply is not None else 0.0
         return Attempt(
             attempt_index=index,
             observed_at=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
             status=judged.status,
-            retryable=judged.status in RETRIED,
+            retryable=retryable,
             http_status=None if reply is None else reply.status,
             latency_s=latency_s,
             raw_response=judged.raw,
             raw_response_hash=None if body is None else sha256_of(body),
             provider_request_id=None if reply is None else request_id(reply),
             diagnostic=judged.diagnostic,
-            retry_after_s=None if reply is None else retry_after_s(reply.headers.get("retry-after"), now) or None,
+            retry_after_s=after or None,
         )
 
     def _secret(self) -> str:
@@ -184,16 +190,10 @@ def _judged(reply: Reply, index: int, secret: str) -> _Judged:
         raw = reply.body.decode()
     except UnicodeDecodeError:
         return _Judged("malformed_response", f"{told(reply)} is no UTF-8")
-    if _holds(raw, secret):
+    if holds(raw, secret):
         return _Judged("malformed_response", f"{told(reply)} repeats the credential")
     try:
         response = read_reply(reply.body, selected_attempt=index, provider_request_id=request_id(reply))
     except MalformedReply as malformed:
         return _Judged("malformed_response", str(malformed), raw)
-    if _holds(canonical_text(response.to_json()), secret):
-        return _Judged("malformed_response", f"{told(reply)} repeats the credential")
     return _Judged("completed", None, raw, response)
-
-
-def _holds(text: str, secret: str) -> bool:
-    return len(secret) >= _TELLING and secret in text

@@ -57,7 +57,7 @@ def strict_json(text: str) -> Json:
     Raises: ValueError, without a word of the text.
     """
     try:
-        value: Json = json.loads(text, object_pairs_hook=_object, parse_constant=_refused)
+        value: Json = _DECODER.decode(text)
         # Before writing: a limit of ours is the same on every interpreter and below every caller.
         if _levels_fit(text, value):
             canonical_json(value)
@@ -121,14 +121,16 @@ def _arguments(raw: Json) -> tuple[ArgumentsStatus, Mapping[str, Json] | None]:
 def _levels_fit(text: str, value: Json) -> bool:
     if text.count("[") + text.count("{") <= LEVELS:
         return True
-    level = [value]
+    level: list[Json] = [value] if isinstance(value, dict | list) else []
     for _ in range(LEVELS):
-        level = [child for each in level for child in _children(each)]
-    return not any(isinstance(each, Mapping | list) for each in level)
+        if not level:
+            break
+        level = [child for each in level for child in _children(each) if isinstance(child, dict | list)]
+    return not level
 
 
 def _children(value: Json) -> Iterable[Json]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
 
@@ -146,3 +148,7 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _refused(_: str) -> NoReturn:
     raise ValueError
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refused)
+"""Made once: a reply may have a hundred thousand texts of arguments."""

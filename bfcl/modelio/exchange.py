@@ -31,6 +31,8 @@ CallStatus = Literal[
 ]
 CUT_OFF: Final = frozenset({"length", "max_tokens", "max_output_tokens", "content_filter"})
 """Finish reasons, normalised, that say the reply was cut off."""
+MOST_TOKENS: Final = 2**53
+"""A larger whole number is no count of tokens: sums could not be written down, nor read exactly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +123,20 @@ class ChatResponse:
     def incomplete(self) -> bool:
         """Whether the provider says that it cut the reply off."""
         return self.finish_reason in CUT_OFF
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """Of the prompt and of the completion, each None where the provider tells no count; never a guess."""
+        return self._told("prompt_tokens"), self._told("completion_tokens")
+
+    @property
+    def total_tokens(self) -> int | None:
+        """As the provider tells it, None where that is no count."""
+        return self._told("total_tokens")
+
+    def _told(self, name: str) -> int | None:
+        count = None if self.usage is None else self.usage.get(name)
+        return count if type(count) is int and 0 <= count <= MOST_TOKENS else None
 
     @property
     def response_hash(self) -> Digest:

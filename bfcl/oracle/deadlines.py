@@ -14,6 +14,8 @@ from bfcl.oracle.scratch import ASSERTION, CALL, DONE, IMPORT, NO_INDEX, PHASES,
 
 LEAVING_S = 1.0
 """How long a process may take to go away once its answer is whole."""
+LONGEST_WAIT_S = 3600.0
+"""After which one looks again: a limit may be longer than any timer can be set for."""
 
 _ticks = time.monotonic_ns
 _CODES = {RESET: "reset_timeout", CALL: "tool_timeout", STATE: "tool_timeout", ASSERTION: "assertion_timeout"}
@@ -49,7 +51,7 @@ class Limits:
 
     def patience(self, scratch: Scratch) -> float:
         """Seconds to wait before looking again, never negative: whatever phase comes next is then still in time."""
-        return max(0.0, min(self.remaining(scratch), self.shortest))
+        return max(0.0, min(self.remaining(scratch), self.shortest, LONGEST_WAIT_S))
 
     def is_late(self, scratch: Scratch) -> bool:
         """Whether a deadline has passed, asked twice so that a note being written cannot mislead."""

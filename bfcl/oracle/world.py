@@ -203,14 +203,14 @@ class World:
         self._deadline = time.monotonic() + self._spec.episode_timeout_s + self._grace_s
 
     def remaining(self) -> float | None:
-        """Seconds until somebody must look; None while nothing is asked of the world."""
+        """Seconds until somebody must look, an hour at most; None while nothing is asked of the world."""
         if self.ready and not self.open:
             return None
         left = self._deadline - time.monotonic()
         if self.ready and not self.forks:
             begun = self.scratch.episode()
             left = min(left, self._limits.patience(self.scratch) if begun else self._limits.shortest)
-        return max(0.0, left)
+        return max(0.0, min(left, deadlines.LONGEST_WAIT_S))
 
     def is_stuck(self) -> bool:
         """Whether the time is up for good: an episode that has moved on since gives it another turn."""

@@ -16,6 +16,7 @@ from bfcl.tables.row_groups import RowGroupFile, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 TASK_RESULTS_FILE: Final = "eval_task_results.parquet"
 
@@ -119,7 +120,8 @@ def write_task_results(path: Path, rows: Iterable[TaskResultRow]) -> None:
 def read_task_results(path: Path) -> list[TaskResultRow]:
     """The rows in file order.
 
-    Raises: EvalError `eval_artifact_invalid` where the file is missing, damaged or of another schema.
+    Raises: EvalError `eval_artifact_invalid` where the file is missing, damaged, of another schema, or with metadata of
+    anybody else's.
     """
     import pyarrow as pa
     import pyarrow.parquet
@@ -129,6 +131,9 @@ def read_task_results(path: Path) -> list[TaskResultRow]:
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             if not file.schema_arrow.equals(wanted):
                 raise EvalError([_problem(path, _difference(wanted, file.schema_arrow))])
+            added = _added(file)
+            if added:
+                raise EvalError([_problem(path, f"holds metadata that no evaluation writes: {', '.join(added)}")])
             return cast("list[TaskResultRow]", file.read().to_pylist())
     except (pa.ArrowInvalid, OSError) as error:
         raise EvalError([_problem(path, f"cannot be read: {str(error).splitlines()[0]}")]) from None
@@ -144,6 +149,14 @@ def _difference(wanted: pa.Schema, seen: pa.Schema) -> str:
         return f"the columns are {', '.join(seen.names)}, expected {', '.join(wanted.names)}"
     unlike = [field for field in wanted if not seen.field(field.name).equals(field)]
     return "; ".join(f"column `{_told(seen.field(one.name))}`, expected `{_told(one)}`" for one in unlike)
+
+
+def _added(file: pq.ParquetFile) -> list[str]:
+    """Keys of metadata, of the file or a column, beyond the one that the library keeps the schema under."""
+    schema = file.schema_arrow
+    keys = {*(file.metadata.metadata or {}), *(schema.metadata or {})} - {b"ARROW:schema"}
+    keys |= {key for field in schema for key in (field.metadata or {})}
+    return sorted(key.decode(errors="backslashreplace") for key in keys)
 
 
 def _told(field: pa.Field) -> str:

@@ -84,7 +84,8 @@ def assert_chain_as_asked(*, state, trace, task, ctx):
     made = [call["tool"] for call in trace]
     assert made == task["required_tools"], f"called {made}, expected {task['required_tools']}"
     key = KEY_OF_TOOL[made[0]]
-    assert trace[0]["arguments"] == {key: task["slots"][key]}, f"began with {trace[0]['arguments']}"
+    begun = _narrowing(trace[0]["arguments"])
+    assert begun == {key: task["slots"][key]}, f"began with {trace[0]['arguments']}"
 
 
 def assert_arguments_come_from_results(*, state, trace, task, ctx):
@@ -99,7 +100,7 @@ def assert_arguments_come_from_results(*, state, trace, task, ctx):
             answer = rows[0]
         assert answer.get(key) is not None, f"`{before['tool']}` answered no {key}"
         assert call["arguments"].get(key) == answer[key], f"`{call['tool']}` took another {key} than {answer[key]}"
-        extra = set(call["arguments"]) - {key}
+        extra = set(_narrowing(call["arguments"])) - {key}
         assert call["tool"] == "open_dispute" or not extra, f"`{call['tool']}` was narrowed by {sorted(extra)}"
 
 
@@ -143,7 +144,8 @@ def assert_dispute_called_as_asked(*, state, trace, task, ctx):
         assert all(one["arguments"].get("transaction_id") == named for one in trace), "another transaction was used"
     else:
         key = KEY_OF_TOOL[trace[0]["tool"]]
-        assert trace[0]["arguments"] == {key: task["slots"][key]}, f"began with {trace[0]['arguments']}"
+        begun = _narrowing(trace[0]["arguments"])
+        assert begun == {key: task["slots"][key]}, f"began with {trace[0]['arguments']}"
 
 
 def assert_no_tool_called(*, state, trace, task, ctx):
@@ -314,6 +316,12 @@ def _named(slots):
         key = name.rstrip("_0123456789")
         if key in LOOKUPS:
             yield key, value
+
+
+def _narrowing(arguments):
+    """Arguments without the length of a list: where the user named none, the default does, spelt out or not, and so
+    does any other, as the newest comes first."""
+    return {name: value for name, value in arguments.items() if name != "limit"}
 
 
 def _terms(task):

@@ -60,12 +60,37 @@ def test_refusal_is_a_document_where_one_is_asked_for(bfcl: Evaluates, project: 
     assert json.loads(ended.err)["code"] == "eval_config_schema_invalid"
 
 
-def test_refusal_goes_to_programs_as_a_document_of_its_own_accord(
+@pytest.mark.parametrize(
+    ("form", "options", "as_json"),
+    [
+        ("human", (), False),
+        ("json", (), True),
+        ("human", ("--format", "json"), True),
+        ("json", ("--format", "human"), False),
+    ],
+)
+def test_refusal_is_told_in_the_form_of_the_outcome_whoever_reads_it(
+    project: Path, capsys: pytest.CaptureFixture[str], form: str, options: tuple[str, ...], as_json: bool
+) -> None:
+    write_evaluation(project, put(("limits", "max_turns"), 0))
+    envelope = project / "configs" / "run.yaml"
+    envelope.write_text(f"eval_config_path: eval.yaml\noutput_format: {form}\n")
+    for terminal in (True, False):
+        assert run(cli, ["eval", "--config", str(envelope), *options], terminal=terminal) == 2
+        assert capsys.readouterr().err.startswith("{" if as_json else "configs/eval.yaml:")
+
+
+def test_refusal_that_comes_before_any_form_is_known_is_for_people(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_evaluation(project, put(("limits", "max_turns"), 0))
-    assert run(cli, ["eval", "--config", str(path)], terminal=False) == 2
-    assert json.loads(capsys.readouterr().err)["status"] == "error"
+    assert run(cli, ["eval", "--config", str(project / "absent.yaml")], terminal=False) == 2
+    assert run(cli, ["eval", "--odd"], terminal=False) == 2
+    assert [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "absent.yaml",
+        "  fix",
+        "eval_cli_invalid",
+        "  fix",
+    ]
 
 
 def test_help_names_every_status(bfcl: Evaluates) -> None:

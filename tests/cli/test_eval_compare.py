@@ -33,7 +33,7 @@ def test_eval_compare_writes_document_and_page(bfcl: Bfcl, evaluated: Evaluated,
 def test_eval_compare_tells_the_verdict_in_text(bfcl: Bfcl, evaluated: Evaluated, project: Path) -> None:
     ended = bfcl("eval-compare", f"{evaluated.trace}:lower", str(evaluated.solo), "--format", "text")
     assert ended.status == 0
-    assert "they    cannot be told apart: exact McNemar p = 1.0\n" in ended.out
+    assert "they    cannot be told apart: exact McNemar p = 1.0000\n" in ended.out
     assert ended.out.endswith("written eval_comparison.md\n")
     assert (project / "eval_comparison.json").is_file()
 
@@ -51,3 +51,28 @@ def test_eval_compare_refuses_a_directory_of_several_without_an_alias(bfcl: Bfcl
     ended = bfcl("eval-compare", str(evaluated.trace), str(evaluated.solo), "--format", "text")
     assert ended.status == 2
     assert ended.err.startswith("candidate_not_named: ")
+
+
+def test_eval_compare_replaces_no_other_comparison_and_passes_an_equal_one(
+    bfcl: Bfcl, evaluated: Evaluated, project: Path
+) -> None:
+    sides = (f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--format", "text")
+    assert [bfcl("eval-compare", *sides).status for _ in range(2)] == [0, 0]
+    before = (project / "eval_comparison.json").read_bytes()
+    ended = bfcl("eval-compare", *sides, "--seed", "5")
+    assert (ended.status, ended.out) == (7, "")
+    assert ended.err.startswith(
+        "eval_cli_artifact_conflict: eval_comparison.json: is there and says something else\n"
+        "  fix: move it away, or choose another --out\n"
+    )
+    assert (project / "eval_comparison.json").read_bytes() == before
+
+
+def test_eval_compare_in_a_pack_is_refused_for_the_current_directory_too(
+    bfcl: Bfcl, evaluated: Evaluated, project: Path
+) -> None:
+    (project / "manifest.yaml").touch()
+    ended = bfcl("eval-compare", f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--format", "text")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("eval_cli_invalid: --out lies inside the pack ., whose fingerprint it would change\n")
+    assert [path.name for path in project.iterdir()] == ["manifest.yaml"]

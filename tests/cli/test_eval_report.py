@@ -52,8 +52,7 @@ def test_directory_that_is_no_finished_evaluation_ends_in_its_status(bfcl: Comma
         "",
         "empty/eval_manifest.json: eval_artifact_invalid: is not there: a directory without it is no finished "
         "evaluation\n"
-        "  fix: restore the file from a copy, or evaluate into another `outputs.output_dir`; results are never "
-        "mended\n",
+        "  fix: name the output directory of a finished evaluation\n",
     )
 
 

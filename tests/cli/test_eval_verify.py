@@ -46,4 +46,4 @@ def test_eval_verify_ends_with_seven_where_a_file_does_not_hold(
 def test_eval_verify_ends_with_seven_where_nothing_is(bfcl: Bfcl) -> None:
     ended = bfcl("eval-verify", "nowhere", "--format", "text")
     assert ended.status == 7
-    assert "is not there: a directory without it is no finished evaluation" in ended.err
+    assert "is not there: there is no such directory" in ended.err

@@ -144,7 +144,7 @@ def test_run_that_does_not_verify_is_refused_with_every_problem(bfcl: Command, p
         ("runs/demo/stage_cache/new/page.html", "inside the run directory runs/demo, where only a run writes"),
         ("runs/other/page.html", "inside the run directory runs/other, where only a run writes"),
         ("link/page.html", "inside the run directory runs/other, where only a run writes"),
-        ("packs/studio/docs/page.html", "inside the pack packs/studio, which the page would change"),
+        ("packs/studio/docs/page.html", "inside the pack packs/studio, whose fingerprint it would change"),
         (f"build/{'a' * 64}/page.html", f"inside build/{'a' * 64}, where only the build writes"),
         ("build/refs/0123/page.html", "inside build/refs, where only the build writes"),
         ("build/log/page.html", "inside build/log, where only the build writes"),

@@ -211,3 +211,13 @@ def test_tasks_that_cannot_be_told_apart_are_named(capsys: pytest.CaptureFixture
         == "".join(f"cannot be told apart, the first is answered: task-{pair}-0, task-{pair}-1\n" for pair in range(3))
         + "and 2 more such groups of tasks\n"
     )
+
+
+def test_wrong_ways_are_never_said_to_be_all_the_others(bfcl: Command) -> None:
+    """Some of the others are right by the rules of comparison, or by what a client makes of a slow reply."""
+    assert any(one.still_right for one in BEHAVIOURS.values())
+    told = " ".join(bfcl("serve-candidate", "--help").out.split())
+    assert "departs from it in one way, most of them wrong and some still right" in told
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    # The flaky one stands for as many as there are shares, and the right one departs from nothing.
+    assert f"can depart from them in {len(BEHAVIOURS)} named ways, most of them wrong" in readme

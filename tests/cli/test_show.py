@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.cli.show import format_option, json_option, run, visible
+from bfcl.cli.show import Manner, format_option, json_option, run, visible
 from bfcl.errors import BfclError, ConfigError, Problem
 
 
@@ -48,6 +48,18 @@ def test_refusal_ends_in_the_status_of_its_class(capsys: pytest.CaptureFixture[s
 def test_refusal_spells_out_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_ends_with(ConfigError(Problem(code="c", message="a\x1b[31mb\r\x9b"))), [], terminal=True) == 1
     assert capsys.readouterr() == ("", "c: a\\x1b[31mb\\x0d\\x9b\n")
+
+
+def test_command_with_statuses_of_its_own_decides_and_leaves_the_refusal_as_it_is() -> None:
+    error = ConfigError(Problem(code="odd", message="so it is"))
+
+    @click.pass_obj
+    def callback(manner: Manner) -> None:
+        manner.status_of = lambda refusal: 40 + len(refusal.problems)
+        raise error
+
+    assert run(click.Command("ends", callback=callback), [], terminal=True) == 41
+    assert (error.exit_code, vars(error).get("exit_code")) == (1, None)
 
 
 def test_usage_error_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,10 @@ import typing
 
 import pytest
 
-from bfcl.digest import sha256_json
 from bfcl.errors import BfclError, ConfigError, EvalError, Problem, StageError
 from bfcl.evaluate.records import CANDIDATE_STATUSES, GATES, TRACE_GATES, EpisodeStatus, attribution
 from bfcl.evaluate.settings.policies import CONTRACT
-from bfcl.evaluate.statuses import STATUSES, exit_status, exit_status_of, statuses_hash
+from bfcl.evaluate.statuses import STATUSES, exit_status, exit_status_of
 from tests.test_docs import PACKAGE, codes_in
 
 SPECIFIED = {
@@ -75,11 +74,6 @@ def test_code_of_another_room_is_a_failure_of_the_run() -> None:
 )
 def test_first_problem_decides_the_status(error: BfclError, status: int) -> None:
     assert exit_status_of(error) == status
-
-
-def test_statuses_hash_is_of_the_whole_table() -> None:
-    assert statuses_hash() == sha256_json(dict(STATUSES))
-    assert statuses_hash() != sha256_json({**STATUSES, "eval_artifact_invalid": 3})
 
 
 def test_contract_document_names_the_gates_and_who_answers_for_a_status() -> None:

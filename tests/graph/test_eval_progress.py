@@ -23,7 +23,10 @@ class Terminal(io.StringIO):
 
 
 class Broken(io.StringIO):
+    tried = 0
+
     def write(self, _: str) -> int:
+        self.tried += 1
         raise BrokenPipeError
 
 
@@ -78,9 +81,12 @@ def test_terminal_is_left_as_it_was_when_a_run_stops_early(monkeypatch: pytest.M
 
 
 def test_stream_that_nobody_reads_does_not_stop_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    for stream in (Broken(), None):
+    broken, progress, heard = Broken(), EvalProgress(), io.StringIO()
+    for stream in (broken, None, heard):
         monkeypatch.setattr(sys, "__stderr__", stream)
-        EvalProgress().show(standing(0))
+        progress.show(standing(0))
+    assert broken.tried == 1
+    assert heard.getvalue().splitlines() == [standing_line(standing(0))]
 
 
 def test_warnings_are_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.cli.main import cli
+from bfcl.cli.show import run
 from bfcl.errors import EvalError, Problem
 from bfcl.graph.eval_files import EvalFiles
 from bfcl.graph.evaluation import eval_files, eval_is_current, failure_line, run_eval
@@ -89,3 +91,14 @@ def test_variables_of_builds_are_refused_all_at_once(project: Path) -> None:
 def test_failure_is_told_with_the_published_status() -> None:
     error = EvalError(Problem(code="eval_contamination_unresolved", message="x", fix="y"))
     assert failure_line(error) == "eval failed: code=eval_contamination_unresolved exit_status=4"
+
+
+def test_finished_result_of_another_configuration_ends_as_under_the_other_command(project: Path) -> None:
+    (project / "out").mkdir()
+    (project / "out" / "eval_manifest.json").write_text('{"eval_config_hash": "sha256:0"}')
+    opened = opening(project)
+    with pytest.raises(EvalError, match="eval_cli_artifact_conflict: is the result of the configuration sha256:0"):
+        run_eval(opened)
+    assert opened.last_line == "eval failed: code=eval_cli_artifact_conflict exit_status=7"
+    path = str(project / "configs" / "run.yaml")
+    assert run(cli, ["eval", "--config", path], terminal=True) == 7

@@ -63,6 +63,20 @@ def test_revision_is_that_of_the_packages_own_checkout(checkout: Path) -> None:
     assert host.revision() == (sha, True)
 
 
+def test_git_sees_nothing_of_the_environment_that_may_be_secret(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = checkout / "seen"
+    hook = checkout / "hook"
+    hook.write_text(f"#!/bin/sh\nenv > {seen}\n")
+    hook.chmod(0o755)
+    git(checkout, "config", "core.fsmonitor", str(hook))
+    monkeypatch.setenv("VENDOR_KEY", "canary-1")
+    assert host.revision().sha == git(checkout, "rev-parse", "HEAD")
+    assert "PATH=" in seen.read_text()
+    assert "canary-1" not in seen.read_text()
+
+
 def test_package_installed_inside_another_repository_has_no_revision(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

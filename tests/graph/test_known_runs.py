@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bfcl.graph.known_runs import configurations, known_runs, run_named_by
+from bfcl.graph.known_runs import configurations, known_runs
 
 
 def write_config(path: Path, name: str, output: str = "../build/runs") -> None:
@@ -48,13 +48,14 @@ def test_configurations_that_name_no_run_and_those_that_cannot_be_read_are_told_
     found = known_runs(tmp_path)
     assert (found.runs, found.runless, found.unreadable) == ((), (silent,), (broken, lost))
     assert list(found.digests.values()) == [silent]
-    assert run_named_by(tmp_path, broken) is None
 
 
 def test_configurations_of_evaluations_are_not_asked_for_a_run(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "eval.cli.yaml").write_text("family: bfcl\nstage: eval\neval_config_path: eval.yaml\n")
     (tmp_path / "configs" / "eval.yaml").write_text("source_run_manifest: ../build/runs/a/run_manifest.json\n")
+    (tmp_path / "configs" / "short.yaml").write_text("eval_config_path: eval.yaml\n")
+    (tmp_path / "configs" / "template.yaml").write_text("candidates: []\n")
     found = known_runs(tmp_path)
     assert (found.runs, found.runless, found.unreadable) == ((), (), ())
 

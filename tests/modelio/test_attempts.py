@@ -6,6 +6,8 @@ from collections.abc import Callable
 from email.utils import formatdate
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bfcl.digest import Digest, sha256_of
 from bfcl.errors import ModelError
@@ -103,14 +105,44 @@ def test_longer_retry_after_decides() -> None:
         ("1.5", 0.0),
         ("soon", 0.0),
         ("9" * 400, 999999999.0),
+        ("0" * 500 + "5", 5.0),
+        ("٣", 0.0),
+        ("", 0.0),
+        ("nan", 0.0),
+        (" , ,", 0.0),
+        ("1 2 3 4 5 6", 0.0),
         ("Thu, 01 Jan 1970 00:17:00 GMT", 20.0),
         ("Thu, 01 Jan 1970 00:17:00 -0000", 20.0),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
         ("Thu, 99 Jan 1970 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 2024 99999999999999999999:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999999999", 0.0),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", 999999999.0),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float) -> None:
     assert retry_after_s(header, 1000.0) == seconds
+
+
+@given(st.text())
+def test_no_retry_after_is_more_than_nonsense(header: str) -> None:
+    assert 0 <= retry_after_s(header, 1000.0) <= 999_999_999
+
+
+def test_wait_of_the_thousandth_retry_is_one_that_a_timer_takes() -> None:
+    assert delay_s(ASKED.request_hash, 5000, 0.5) == 999_999_999
+
+
+def test_endless_patience_is_one_that_a_socket_takes() -> None:
+    given_s: list[float] = []
+
+    def send(timeout_s: float) -> Reply:
+        given_s.append(timeout_s)
+        return FINE
+
+    attempted(send, ASKED, Patience(timeout_s=1e300, deadline_s=1e300), Time().clock)
+    assert given_s == [1e6]
 
 
 def test_attempts_are_bounded() -> None:

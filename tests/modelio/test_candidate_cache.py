@@ -18,9 +18,10 @@ from bfcl.canonical import Json, canonical_json
 from bfcl.digest import sha256_json, sha256_of
 from bfcl.errors import EvalError, StageError
 from bfcl.modelio.candidate_cache import CandidateCache
-from bfcl.modelio.exchange import CallStatus
+from bfcl.modelio.chat_reply import read_reply
+from bfcl.modelio.exchange import CallStatus, concluded
 from tests.modelio.chat_server import run
-from tests.modelio.recording import ALL, BROKEN, RAW, filled, outcome, request
+from tests.modelio.recording import ALL, BROKEN, RAW, attempt, filled, outcome, request
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = [sys.executable, str(Path(__file__).with_name("recording.py"))]
@@ -44,6 +45,16 @@ def invalid(line: int | None, message: str) -> str:
 
 
 # --- what goes in comes out ---
+
+
+def test_reply_with_a_usage_that_is_no_count_comes_back_as_it_was(path: Path) -> None:
+    raw = RAW.removesuffix("}") + f',"usage":{{"prompt_tokens":{"9" * 4300},"completion_tokens":3}}}}'
+    response = read_reply(raw.encode(), selected_attempt=0, provider_request_id="r-1")
+    filled(path, ("a", concluded(request("a").request_hash, [attempt(0, "completed", 200, raw)], response)))
+    told = CandidateCache(path).find(request("a"))
+    assert told is not None
+    assert told.response == response
+    assert response.tokens == (None, 3)
 
 
 def test_absent_file_is_an_empty_cache_and_is_not_made(path: Path) -> None:

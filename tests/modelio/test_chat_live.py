@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from bfcl.canonical import Json
 from bfcl.digest import sha256_of
 from bfcl.errors import EvalError
 from bfcl.modelio.attempts import delay_s
+from bfcl.modelio.chat_reply import MalformedReply, read_reply
 from bfcl.modelio.exchange import ChatOutcome
 from bfcl.modelio.transport import MAX_BODY_BYTES
 from tests.embedding_server import unused_port
@@ -29,6 +32,7 @@ from tests.modelio.chat_server import (
     candidate,
     http,
     live,
+    reply,
     request,
     run,
     saying,
@@ -534,6 +538,118 @@ def test_credential_shows_in_no_refusal() -> None:
         seen = seen.__cause__ or seen.__context__
 
 
-def test_placeholder_that_a_reply_holds_by_chance_changes_nothing() -> None:
-    told, _ = outcome(well("the kiln is EMPTY"), environment={"KILN_KEY": "EMPTY"})
+QUOTED = 'canary-"5b1f\\0c9/e7d'
+SLASHED = "canary/5b1f/0c9e7d"
+
+
+def slashed(document: Json) -> bytes:
+    return json.dumps(document).replace("/", "\\/").encode()
+
+
+def spelled(document: Json, key: str) -> bytes:
+    """With each letter of the key by its number."""
+    return json.dumps(document).replace(json.dumps(key)[1:-1], escaped(key)).encode()
+
+
+def calling(arguments: str) -> Json:
+    return reply(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f", "arguments": arguments}}])
+
+
+@pytest.mark.parametrize(
+    ("key", "body"),
+    [
+        (SLASHED, slashed({**reply(), "debug": {"auth": SLASHED}})),
+        (SLASHED, slashed({"error": {"message": f"bad key {SLASHED}"}})),
+        (SLASHED, slashed({**reply(), SLASHED: 1})),
+        (KEY, spelled({**reply(), "debug": KEY}, KEY)),
+        (KEY, spelled({"error": KEY}, KEY)),
+        (KEY, spelled({"error": KEY}, KEY)[:-1]),
+        (QUOTED, json.dumps(reply(f"key: {QUOTED}")).encode()),
+        (QUOTED, json.dumps({"error": QUOTED}).encode()),
+        (QUOTED, f"no JSON: {QUOTED}".encode()),
+        (QUOTED, json.dumps(calling(json.dumps({"a": QUOTED}))).encode()),
+        (KEY, json.dumps(calling(f'{{"a": "{escaped(KEY)}"}}')).encode()),
+        (KEY, json.dumps(calling(f'{{"a": "{escaped(KEY)}" bad')).encode()),
+        ("k3y-9", json.dumps(reply("Bearer k3y-9")).encode()),
+        ("k3y9", json.dumps({"error": "k3y9"}).encode()),
+    ],
+)
+def test_credential_in_any_spelling_of_a_reply_is_not_kept(key: str, body: bytes) -> None:
+    told, _ = outcome(saying(200, body), environment={"KILN_KEY": key})
+    (attempt,) = told.attempts
+    assert (told.status, told.response, attempt.raw_response) == ("malformed_response", None, None)
+    assert attempt.diagnostic == f"HTTP 200 ({len(body)} bytes, {sha256_of(body)}) repeats the credential"
+
+
+@pytest.mark.parametrize(
+    ("key", "content"),
+    [("EMPTY", "the kiln is EMPTY"), ("none", "none"), ("abc", "abc"), ("kiln", "kilns, and the ekiln")],
+)
+def test_placeholder_that_a_reply_holds_by_chance_changes_nothing(key: str, content: str) -> None:
+    told, _ = outcome(well(content), environment={"KILN_KEY": key})
+    assert told.status == "completed"
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_retry_after_of_an_answer_that_is_final_is_passed_over(status: int) -> None:
+    told, _ = outcome(saying(status, json.dumps(reply()).encode(), retry_after="7"))
+    assert told.attempts[0].retry_after_s is None
+
+
+def test_retry_after_beyond_all_years_is_nonsense() -> None:
+    told, server = outcome(saying(429, retry_after="Mon, 01 Jan 99999999999999999999 00:00:00 GMT"), well())
+    assert ([attempt.retry_after_s for attempt in told.attempts], len(server.seen)) == ([None, None], 2)
+
+
+# --- a reply that takes long to read ---
+
+
+def long_one() -> bytes:
+    call: Json = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return json.dumps(reply(None, tool_calls=[call] * 50_000)).encode()
+
+
+def test_long_reply_is_read_while_the_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = long_one()
+    readers: list[int] = []
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        readers.append(threading.get_ident())
+        return read_reply(*arguments, **named)
+
+    monkeypatch.setattr("bfcl.modelio.chat_live.read_reply", noted)
+    told, _ = outcome(saying(200, body))
+    assert told.response is not None
+    assert len(told.response.tool_calls) == 50_000
+    outcome(well())
+    first, second = readers
+    assert (first != threading.get_ident(), second == threading.get_ident()) == (True, True)
+
+
+def test_deadline_holds_for_reading_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = threading.Event()
+
+    def slow(*_: Any, **__: Any) -> Any:
+        late.wait(100)
+        raise MalformedReply("late")
+
+    monkeypatch.setattr("bfcl.modelio.chat_live.read_reply", slow)
+
+    async def ask() -> ChatOutcome:
+        async with serving(saying(200, long_one())) as server:
+            of = candidate(server.url)
+            try:
+                async with live(of, timeout_s=2.0, max_retries=0) as chat:
+                    return await chat.complete(request(of), far())
+            finally:
+                late.set()
+
+    (attempt,) = run(ask()).attempts
+    assert (attempt.status, attempt.http_status, attempt.raw_response_hash) == ("timeout", None, None)
+    assert attempt.diagnostic == "no whole answer before the deadline"
+
+
+@pytest.mark.parametrize("limit_s", [1e10, 1e300])
+def test_endless_limits_are_kept(limit_s: float) -> None:
+    told, _ = outcome(saying(503), well(), timeout_s=limit_s)
     assert told.status == "completed"

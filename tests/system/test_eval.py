@@ -413,6 +413,10 @@ def test_report_of_another_configuration_or_run_is_refused(
     )
     arena.configure("mine", candidate.base_url, put("limits", "max_turns", value=9))
     ended = evaluates("mine")
+    assert ended.status == 7
+    assert "eval_manifest.json: eval_cli_artifact_conflict: is the result of the configuration sha256:" in ended.err
+    (arena.out("mine") / "eval_manifest.json").unlink()
+    ended = evaluates("mine")
     assert ended.status == 3
     assert "eval_report.json: eval_runner_invalid: is of the configuration sha256:" in ended.err
 

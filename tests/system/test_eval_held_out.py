@@ -66,7 +66,14 @@ def every_row(project: Project) -> tuple[list[ExportRow], list[ExportRow]]:
     return published_rows(open_release(project.run_dir)), [one.row for one in private.tasks]
 
 
-@pytest.mark.parametrize("modes", [["held_out_eval"], ["trace", "held_out_eval"], ["executable", "held_out_eval"]])
+@pytest.mark.parametrize(
+    "modes",
+    [
+        ["held_out_eval"],
+        pytest.param(["trace", "held_out_eval"], marks=pytest.mark.slow),
+        pytest.param(["executable", "held_out_eval"], marks=pytest.mark.slow),
+    ],
+)
 def test_private_tasks_are_asked_and_nothing_but_counts_of_them_is_written(
     kept_back: Project,
     tmp_path: Path,

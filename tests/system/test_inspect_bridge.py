@@ -262,7 +262,7 @@ def read_log(path: Path) -> tuple[str, Log]:
     )
 
 
-@pytest.mark.parametrize("mode", CHOSEN)
+@pytest.mark.parametrize("mode", [pytest.param("trace", marks=pytest.mark.slow), "executable"])
 def test_inspect_gives_every_task_the_score_that_it_has_without(mode: Mode, python: Path, project: Project) -> None:
     config = write_scoring(project, mode)
     expected = scored_here(config, mode, CHOSEN[mode])

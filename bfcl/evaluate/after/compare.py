@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from bfcl.evaluate.after.paired import (
     group_tests,
     mean_difference,
     tally,
+    untested_groups,
 )
 from bfcl.evaluate.after.recorded_settings import Whereabouts
 from bfcl.evaluate.after.sides import (
@@ -25,6 +27,7 @@ from bfcl.evaluate.after.sides import (
     played_by_task,
     require_tables,
 )
+from bfcl.evaluate.after.upheld import has_records, require_upheld
 from bfcl.evaluate.score.intervals import CONFIDENCE, RESAMPLES, SEED, wilson
 
 INCOMPATIBLE: Final = "comparison_incompatible"
@@ -43,6 +46,9 @@ def compare(
 ) -> dict[str, Json]:
     """The content of `eval_comparison.json`. `difference` is the first one's rate less the second's.
 
+    Both are verified first, but for an evaluation that was told to keep no records: it is taken at its word, and the
+    document says so.
+
     Raises: EvalError `comparison_incompatible` with everything in which the two were not measured alike;
     ConfigError where both are the same candidate; EvalError of a benchmark or record that does not hold.
     """
@@ -53,14 +59,17 @@ def compare(
         raise ConfigError(Problem(code=INCOMPATIBLE, subject=second.name, message=message, fix=fix))
     require_tables([first, second], INCOMPATIBLE)
     raise_all(EvalError, list(incomparable(first, second, INCOMPATIBLE)))
+    directories = [side.finished.directory for side in (first, second)]
+    recorded = [has_records(directory, whereabouts) for directory in directories]
+    require_upheld(itertools.compress(directories, recorded), whereabouts)
     ours, theirs = played_by_task(first, whereabouts), played_by_task(second, whereabouts)
     pairs = pairs_of(ours, theirs, kinds_by_task(first, whereabouts))
     uncounted = [task_id for task_id in first.measured.task_ids if task_id not in ours or task_id not in theirs]
     manifest = first.finished.manifest
     return {
         "schema_version": SCHEMA_VERSION,
-        "first": {**first.to_json(), **_success(first, [pair.first for pair in pairs])},
-        "second": {**second.to_json(), **_success(second, [pair.second for pair in pairs])},
+        "first": {**first.to_json(), "verified": recorded[0], **_success(first, [pair.first for pair in pairs])},
+        "second": {**second.to_json(), "verified": recorded[1], **_success(second, [pair.second for pair in pairs])},
         "shared": {
             "source_identity": manifest["source_identity"],
             "scoring_policy_hash": manifest["scoring_policy_hash"],
@@ -100,6 +109,10 @@ def _statistics(pairs: Sequence[Pair], seed: int, resamples: int) -> dict[str, J
             "confidence": CONFIDENCE,
             "clustered_by_template_id": difference_interval(pairs, seed=seed, resamples=resamples).to_json(),
         },
-        "groups": {"adjustment": "holm", "tests": [one.to_json() for one in group_tests(pairs)]},
+        "groups": {
+            "adjustment": "holm",
+            "tests": [one.to_json() for one in group_tests(pairs)],
+            "untested": [one.to_json() for one in untested_groups(pairs)],
+        },
         "flips": flips(pairs),
     }

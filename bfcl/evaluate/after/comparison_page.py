@@ -9,6 +9,21 @@ from bfcl.canonical import Json
 from bfcl.evaluate.after.failures_page import code
 
 _DIGITS: Final = 4
+_SMALL: Final = 0.001
+"""Below this a p value is told by its power of ten."""
+
+
+def p_text(p_value: Json) -> str:
+    """A p value as people read it: `0.0312`, `2.1e-10`."""
+    assert isinstance(p_value, int | float)
+    return f"{p_value:.1e}" if 0 < p_value < _SMALL else f"{p_value:.{_DIGITS}f}"
+
+
+def difference_text(document: Mapping[str, Json]) -> str:
+    """The difference of a comparison with its interval: `0.3000, 95 % interval 0.1000 to 0.5000`."""
+    difference = _block(document["difference"])
+    interval = _block(difference["clustered_by_template_id"])["interval"]
+    return f"{_number(difference['value'])}, 95 % interval {_interval(interval)}"
 
 
 def comparison_page(document: Mapping[str, Json]) -> str:
@@ -28,6 +43,11 @@ def _lines(document: Mapping[str, Json]) -> Iterator[str]:
         yield f"| {name} | {_number(first[name])} | {_number(second[name])} |"
     yield f"| 95 % interval | {_interval(first['interval'])} | {_interval(second['interval'])} |"
     yield ""
+    for side in (first, second):
+        if not side["verified"]:
+            name = f"{code(str(side['alias']))} of {code(str(side['eval_run_id']))}"
+            yield f"{name} kept no records: it is taken at its word."
+            yield ""
     yield f"{document['paired_tasks']} tasks are paired."
     uncounted = _listed(document["uncounted_tasks"])
     if uncounted:
@@ -41,10 +61,10 @@ def _statistics(document: Mapping[str, Json]) -> Iterator[str]:
     table, difference = _block(document["table"]), _block(document["difference"])
     clustered = _block(difference["clustered_by_template_id"])
     word = "differ" if document["significant"] else "cannot be told apart"
-    yield f"The two {word}: exact McNemar p = {_number(document['mcnemar_exact_p'])}."
+    yield f"The two {word}: exact McNemar p = {p_text(document['mcnemar_exact_p'])}."
     yield ""
     yield (
-        f"First less second: {_number(difference['value'])}, 95 % interval {_interval(clustered['interval'])} "
+        f"First less second: {difference_text(document)} "
         f"(bootstrap over {clustered['clusters']} templates, seed {clustered['seed']})."
     )
     yield ""
@@ -55,17 +75,7 @@ def _statistics(document: Mapping[str, Json]) -> Iterator[str]:
         yield ""
         yield f"{table['equal_otherwise']} tasks succeeded in the same share of trials, neither none nor all."
     yield ""
-    yield "## Kinds of task"
-    yield ""
-    yield "p values are adjusted by Holm over all rows."
-    yield ""
-    yield "| kind | value | tasks | difference | p | p (Holm) |"
-    yield "|---|---|---:|---:|---:|---:|"
-    for entry in _listed(_block(document["groups"])["tests"]):
-        one = _block(entry)
-        value = "" if one["value"] is None else code(str(one["value"]))
-        numbers = " | ".join(_number(one[name]) for name in ("tasks", "difference", "p_value", "p_value_holm"))
-        yield f"| {one['dimension']} | {value} | {numbers} |"
+    yield from _groups(_block(document["groups"]))
     flipped = _block(document["flips"])
     for name, title in (("only_first", "Better by the first"), ("only_second", "Better by the second")):
         tasks = _listed(flipped[name])
@@ -75,6 +85,32 @@ def _statistics(document: Mapping[str, Json]) -> Iterator[str]:
         for entry in tasks:
             one = _block(entry)
             yield f"- {code(str(one['task_id']))} of {code(str(one['template_id']))}{_trials(one)}"
+
+
+def _groups(groups: Mapping[str, Json]) -> Iterator[str]:
+    yield "## Kinds of task"
+    yield ""
+    yield "p values are adjusted by Holm over all rows of this table."
+    yield ""
+    yield "| kind | value | tasks | difference | p | p (Holm) |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for entry in _listed(groups["tests"]):
+        one = _block(entry)
+        yield f"| {_group(one)} | {p_text(one['p_value'])} | {p_text(one['p_value_holm'])} |"
+    yield ""
+    yield "Not tested: single templates, and kinds that all tasks are of."
+    yield ""
+    yield "| kind | value | tasks | difference | first only | second only |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for entry in _listed(groups["untested"]):
+        one = _block(entry)
+        table = _block(one["table"])
+        yield f"| {_group(one)} | {table['only_first']} | {table['only_second']} |"
+
+
+def _group(one: Mapping[str, Json]) -> str:
+    value = "" if one["value"] is None else code(str(one["value"]))
+    return f"{one['dimension']} | {value} | {one['tasks']} | {_number(one['difference'])}"
 
 
 def _trials(flip: Mapping[str, Json]) -> str:

@@ -6,9 +6,9 @@ Rule: evaluation.md §16.3. The only place after a run where code of the pack ru
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from bfcl.errors import BfclError
+from bfcl.errors import BfclError, Problem
 from bfcl.evaluate.artifacts.result import Result
 from bfcl.evaluate.records import Script
 from bfcl.oracle.private import private_oracle
@@ -18,11 +18,20 @@ REFERENCE: Final = "the expected calls"
 _JOBS: Final = 2
 
 
-def expected_states(result: Result, scripts: Sequence[Script]) -> dict[str, str]:
+class ExpectedStates(NamedTuple):
+    """What the expected calls left."""
+
+    by_task: dict[str, str]
     """Final state by task id, canonical JSON; a task whose calls break has none, nor has any of a trace."""
+    refused: Problem | None = None
+    """Why the pack could not be run, so that there is none at all."""
+
+
+def expected_states(result: Result, scripts: Sequence[Script]) -> ExpectedStates:
+    """Run the expected calls of these tasks, if the evaluation was executable."""
     oracle = result.verified.oracle
     if oracle is None or not result.settings.executable or not scripts:
-        return {}
+        return ExpectedStates({})
     episodes = [
         Episode(
             task_id=script.task_id,
@@ -38,11 +47,13 @@ def expected_states(result: Result, scripts: Sequence[Script]) -> dict[str, str]
     try:
         with private_oracle(oracle.pack, oracle.config, jobs=_JOBS) as worker:
             ran = list(worker.run(episodes))
-    except BfclError:
+    except BfclError as error:
         # Results are looked at on machines that cannot run the pack, too: then there is no state to hold others to.
-        return {}
-    return {
-        episode.task_id: one.states[-1]
-        for episode, one in zip(episodes, ran, strict=True)
-        if one.breakdown is None and one.states
-    }
+        return ExpectedStates({}, error.problems[0])
+    return ExpectedStates(
+        {
+            episode.task_id: one.states[-1]
+            for episode, one in zip(episodes, ran, strict=True)
+            if one.breakdown is None and one.states
+        }
+    )

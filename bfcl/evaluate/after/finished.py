@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.artifacts.committed import Committed, verify_committed
-from bfcl.evaluate.artifacts.names import MANIFEST, REPORT
+from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, HELD_OUT_FILE, MANIFEST, REPORT, TOOL_TRACE_CACHE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
 from bfcl.evaluate.score.aggregate import Scope
+from bfcl.evaluate.settings.resolved import FILE as RESOLVED
+from bfcl.stages.artifacts import MANIFEST_FILE
 from bfcl.tables.task_results import TaskResultRow, read_task_results
+
+_SHOWN: Final = 5
+"""How many evaluations a refusal names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +94,7 @@ def open_finished(directory: Path) -> Finished:
     Raises: EvalError `eval_artifact_invalid` for a directory without a manifest, with everything that is absent or not
     as the manifest says, and for a report that does not fit manifest and table.
     """
+    require_finished(directory)
     committed = verify_committed(directory)
     path = directory / REPORT
     report = read_document(path)
@@ -101,6 +110,40 @@ def open_finished(directory: Path) -> Finished:
     if problems:
         raise EvalError(problems)
     return finished
+
+
+def require_finished(directory: Path) -> None:
+    """Tell a directory that nothing can be read of for what it is.
+
+    Raises: EvalError `eval_artifact_invalid` where there is no manifest.
+    """
+    path = directory / MANIFEST
+    if os.path.lexists(path):
+        return
+    if (directory / MANIFEST_FILE).is_file():
+        message = f"is not there: the directory holds a generation run ({MANIFEST_FILE}), and no evaluation"
+        fix = "verify it with `bfcl verify`, or name the output directory of an evaluation of it"
+    elif (directory / REPORT).is_file() or (directory / HELD_OUT_FILE).is_file():
+        message = "is not there: the evaluation was told to leave it out, or was stopped at its very end"
+        fix = "name the directory as `--resume-from` of a new run with `outputs.write_eval_manifest: true`"
+    elif any((directory / name).is_file() for name in (CANDIDATE_CACHE, TOOL_TRACE_CACHE, RESOLVED)):
+        message = "is not there: the evaluation was interrupted, and holds no result yet"
+        fix = "name the directory as `--resume-from` of a new run: what is on record is not asked again"
+    else:
+        message, fix = _no_evaluation(directory)
+    raise EvalError(dataclasses.replace(unusable(path, message), fix=fix))
+
+
+def _no_evaluation(directory: Path) -> tuple[str, str]:
+    """What to say of a directory that no evaluation wrote to, and what to do."""
+    found = sorted(one.parent.name for one in directory.glob(f"*/{MANIFEST}"))
+    if found:
+        listed = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
+        return f"is not there: the directory holds {len(found)} evaluations ({listed})", "name one of them"
+    fix = "name the output directory of a finished evaluation"
+    if not directory.is_dir():
+        return "is not there: there is no such directory", fix
+    return "is not there: a directory without it is no finished evaluation", fix
 
 
 def _candidates(report: Mapping[str, Json], rows: list[TaskResultRow] | None) -> Iterator[Measured]:

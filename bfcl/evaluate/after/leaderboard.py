@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from bfcl.evaluate.after.sides import (
     played_by_task,
     require_tables,
 )
+from bfcl.evaluate.after.upheld import require_upheld
 from bfcl.evaluate.score.breakdowns import Kinds
 from bfcl.evaluate.score.intervals import Interval, cluster_bootstrap, holm, wilson
 
@@ -31,6 +33,8 @@ SCHEMA_VERSION: Final = "1.0"
 _RULE: Final = (
     "a candidate shares the rank of the first one ahead that it cannot be told from: exact McNemar, Holm over all pairs"
 )
+
+_IDENTITY: Final = re.compile(r"candidates\[(.+)\]\.model_identity")
 
 Places = tuple[int, int]
 """Two candidates by their places in the order of success, the better one first."""
@@ -86,7 +90,8 @@ def leaderboard(directories: Sequence[Path], whereabouts: Whereabouts | None = N
     """Rank every candidate of every directory.
 
     Raises: EvalError `eval_artifact_invalid` for directories that are no finished evaluation, `leaderboard_ineligible`
-    with everything that keeps one of them out, by its name.
+    with everything that keeps one of them out, by its name; as `verify_evaluation` where results do not follow from
+    their records.
     """
     finished = list(_opened(directories))
     raise_all(EvalError, list(_unpublishable(finished)))
@@ -96,6 +101,7 @@ def leaderboard(directories: Sequence[Path], whereabouts: Whereabouts | None = N
     for other in sides[1:]:
         problems += incomparable(sides[0], other, INELIGIBLE)
     raise_all(EvalError, problems)
+    require_upheld([each.directory for each in finished], whereabouts)
     sides.sort(key=lambda side: (-_rate(side), side.measured.canonical_id))
     kinds = kinds_by_task(sides[0], whereabouts)
     played = [played_by_task(side, whereabouts) for side in sides]
@@ -135,15 +141,27 @@ def _opened(directories: Sequence[Path]) -> Iterator[Finished]:
 def _unpublishable(finished: Sequence[Finished]) -> Iterator[Problem]:
     for each in finished:
         if each.manifest["publication_allowed"] is not True:
-            reasons = each.manifest["non_publication_reasons"]
-            listed = ", ".join(map(str, reasons)) if isinstance(reasons, list | tuple) else ""
+            told = each.manifest["non_publication_reasons"]
+            reasons = [str(one) for one in told] if isinstance(told, list | tuple) else []
             yield Problem(
                 code=INELIGIBLE,
                 subject=str(each.directory),
                 field="publication_allowed",
-                message=f"may not be published: {listed}; expected results that may",
-                fix="evaluate with `publication.requested: true`, or leave the directory out",
+                message=f"may not be published: {', '.join(reasons)}; expected results that may",
+                fix=_publishable(reasons),
             )
+
+
+def _publishable(reasons: Sequence[str]) -> str:
+    """Everything that publishing takes, at once: one request for it alone is refused for the rest."""
+    parts = ["`publication.requested: true`"]
+    pinned = [found[1] for found in map(_IDENTITY.fullmatch, reasons) if found is not None]
+    if pinned:
+        parts.append(f"`revision` or `weights_digest` in `model_identity` of {', '.join(pinned)}")
+    others = [one for one in reasons if one != "publication.requested" and _IDENTITY.fullmatch(one) is None]
+    if others:
+        parts.append(f"without what else bars it ({', '.join(others)})")
+    return f"evaluate again with {', '.join(parts)}; or leave the directory out"
 
 
 def _repeated(sides: Sequence[Side]) -> Iterator[Problem]:

@@ -18,8 +18,8 @@ from bfcl.digest import sha256_json
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.after.failures_page import code
 from bfcl.evaluate.after.finished import Finished, Measured, open_finished
+from bfcl.evaluate.after.write_once import write_once
 from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, REPORT
-from bfcl.files import write_atomic
 from bfcl.modelio.candidate_cache import CandidateCache
 from bfcl.modelio.exchange import ChatOutcome
 from bfcl.pack.layout import shown
@@ -101,15 +101,7 @@ def write_measurements(document: Mapping[str, Json], output: Path) -> tuple[Path
         output / f"{stem}.json": readable_json(document),
         output / f"{stem}.md": _page(document).encode(),
     }
-    problems = [
-        _refusal(shown(path), "is there and says something else", "choose another --run-id or --output-dir")
-        for path, data in contents.items()
-        if path.exists() and (not path.is_file() or path.read_bytes() != data)
-    ]
-    raise_all(EvalError, problems)
-    output.mkdir(parents=True, exist_ok=True)
-    for path, data in contents.items():
-        write_atomic(path, data)
+    write_once(contents, fix="choose another --run-id or --output-dir", code=REFUSED)
     first, second = contents
     return first, second
 
@@ -179,10 +171,11 @@ def _calls(directory: Path) -> _Calls:
 
 
 def _tokens(outcome: ChatOutcome) -> tuple[int, int] | None:
-    usage = None if outcome.response is None else outcome.response.usage
-    told = [] if usage is None else [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    counts = [count for count in told if isinstance(count, int) and not isinstance(count, bool) and count >= 0]
-    return (counts[0], counts[1]) if len(counts) == 2 else None
+    """Prompt and completion tokens that the provider counted; None without both."""
+    if outcome.response is None:
+        return None
+    prompt, completion = outcome.response.tokens
+    return None if prompt is None or completion is None else (prompt, completion)
 
 
 def _failure_codes(measured: Measured) -> dict[str, Json]:

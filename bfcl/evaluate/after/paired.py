@@ -6,7 +6,7 @@ trial that is McNemar's test.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -79,7 +79,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupTest:
+class Group:
     """The pairs of one kind of task."""
 
     dimension: str
@@ -87,8 +87,6 @@ class GroupTest:
     tasks: int
     tally: Tally
     difference: Fraction
-    adjusted: float
-    """The p value, adjusted by Holm over every group there is."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -97,9 +95,19 @@ class GroupTest:
             "tasks": self.tasks,
             "table": self.tally.to_json(),
             "difference": float(self.difference),
-            "p_value": self.tally.p_value,
-            "p_value_holm": self.adjusted,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTest(Group):
+    """A kind of task with a test of its own."""
+
+    adjusted: float
+    """The p value, adjusted by Holm over every group that is tested."""
+
+    def to_json(self) -> dict[str, Json]:
+        # A slotted dataclass has no `super()` without arguments.
+        return {**Group.to_json(self), "p_value": self.tally.p_value, "p_value_holm": self.adjusted}
 
 
 def tally(pairs: Iterable[Pair]) -> Tally:
@@ -136,27 +144,53 @@ def difference_interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: i
 
 
 def group_tests(pairs: Sequence[Pair]) -> tuple[GroupTest, ...]:
-    """A test for every value of every dimension, dimensions in report order, values sorted and none first."""
-    groups: dict[tuple[str, str | None], list[Pair]] = {}
-    for dimension in DIMENSIONS:
-        of_dimension: dict[str | None, list[Pair]] = {}
-        for pair in pairs:
-            of_dimension.setdefault(getattr(pair.kinds, dimension), []).append(pair)
-        for value in sorted(of_dimension, key=lambda value: (value is not None, value or "")):
-            groups[dimension, value] = of_dimension[value]
-    tallies = {key: tally(group) for key, group in groups.items()}
-    adjusted = holm({key: one.p_value for key, one in tallies.items()})
+    """A test for every value of every dimension that parts the tasks, dimensions in report order, values sorted and
+    none first.
+
+    A family is as large as it has tests, and each one makes all others weaker. So templates, mostly of a task or two,
+    have none, nor has a dimension of one value, whose test is that of all tasks: see `untested_groups`.
+    """
+    tested = {(one.dimension, one.value): one for groups in _grouped(pairs) if _is_tested(groups) for one in groups}
+    adjusted = holm({key: one.tally.p_value for key, one in tested.items()})
     return tuple(
         GroupTest(
-            dimension=key[0],
-            value=key[1],
-            tasks=len(group),
-            tally=tallies[key],
-            difference=mean_difference(group),
+            dimension=one.dimension,
+            value=one.value,
+            tasks=one.tasks,
+            tally=one.tally,
+            difference=one.difference,
             adjusted=adjusted[key],
         )
-        for key, group in groups.items()
+        for key, one in tested.items()
     )
+
+
+def untested_groups(pairs: Sequence[Pair]) -> tuple[Group, ...]:
+    """Every other kind of task, in the same order."""
+    return tuple(one for groups in _grouped(pairs) if not _is_tested(groups) for one in groups)
+
+
+def _is_tested(groups: Sequence[Group]) -> bool:
+    """Whether the groups of one dimension are."""
+    return len(groups) > 1 and groups[0].dimension != "template_id"
+
+
+def _grouped(pairs: Sequence[Pair]) -> Iterator[list[Group]]:
+    """The groups of each dimension."""
+    for dimension in DIMENSIONS:
+        by_value: dict[str | None, list[Pair]] = {}
+        for pair in pairs:
+            by_value.setdefault(getattr(pair.kinds, dimension), []).append(pair)
+        yield [
+            Group(
+                dimension=dimension,
+                value=value,
+                tasks=len(by_value[value]),
+                tally=tally(by_value[value]),
+                difference=mean_difference(by_value[value]),
+            )
+            for value in sorted(by_value, key=lambda value: (value is not None, value or ""))
+        ]
 
 
 def flips(pairs: Iterable[Pair]) -> dict[str, Json]:

@@ -11,9 +11,10 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bfcl.errors import EvalError, Problem, raise_all
+from bfcl.evaluate.after.finished import require_finished
 from bfcl.evaluate.after.recalled import CACHE_INVALID, RecalledResults
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, MANIFEST, TOOL_TRACE_CACHE
@@ -38,14 +39,19 @@ from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.exposures import read_exposures
-from bfcl.evaluate.source.oracle import check_oracle
+from bfcl.evaluate.source.oracle import RESOURCE_MISMATCH, RESTORE, SETTLE, check_oracle
 from bfcl.evaluate.source.plan import plan_of
 from bfcl.evaluate.source.published import open_source
 from bfcl.evaluate.source.tables import read_tables
-from bfcl.evaluate.source.verified import VerifiedSource, verified_source
+from bfcl.evaluate.source.verified import CheckedOracle, VerifiedSource, verified_source
 from bfcl.modelio.candidate_cache import CandidateCache
+from bfcl.release.read import Release
 from bfcl.stages.artifacts import MANIFEST_FILE
 from bfcl.stages.divergence import first_difference
+
+_OTHER_PACK: Final = (
+    "the pack changed since the evaluation: restore it, or name a copy of the one that it was made of with --pack"
+)
 
 Seen: TypeAlias = Callable[[Script, EpisodeEvidence], None]
 """Gets to see every episode, once it is known to hold."""
@@ -67,6 +73,7 @@ def rebuild(directory: Path, whereabouts: Whereabouts | None = None, *, seen: Se
     Raises: EvalError of a damaged record, of a source that is not the one that was measured on, and
     `eval_artifact_invalid` where the records do not hold exactly what a whole run is made of.
     """
+    require_finished(directory)
     settings = recorded_settings(directory, whereabouts)
     prepared = _prepared(directory, settings)
     records = _records(directory, settings)
@@ -77,10 +84,7 @@ def rebuild(directory: Path, whereabouts: Whereabouts | None = None, *, seen: Se
 
 def _prepared(directory: Path, settings: EvalSettings) -> Prepared:
     manifest = read_document(directory / MANIFEST)
-    if manifest is None:
-        raise EvalError(
-            unusable(directory / MANIFEST, "is not there: a directory without it is no finished evaluation")
-        )
+    assert manifest is not None
     verified = verified_offline(settings)
     plan = plan_of(settings, verified)
     wanted = {task_id for one in plan.candidates for task_id in one.task_ids}
@@ -100,9 +104,24 @@ def verified_offline(settings: EvalSettings) -> VerifiedSource:
     """The source, through every gate that runs nothing. Raises: EvalError with the code of the gate that refused."""
     opened = open_source(settings.source)
     tables = read_tables(opened.release, settings.source)
-    oracle = check_oracle(settings, opened.release)
+    oracle = _oracle(settings, opened.release)
     exposures = read_exposures(opened.release.manifest, tables.rows, opened.release.run_dir / MANIFEST_FILE)
     return verified_source(settings, opened.release, opened.manifest_hash, tables, (oracle, exposures))
+
+
+def _oracle(settings: EvalSettings, release: Release) -> CheckedOracle | None:
+    """Gate ten for a reader, who came after the fact and starts nothing. Raises: EvalError as `check_oracle`."""
+    try:
+        return check_oracle(settings, release)
+    except EvalError as error:
+        problems = [
+            # What else lies in the pack has a fix of its own.
+            dataclasses.replace(one, fix=_OTHER_PACK)
+            if one.fix in (RESTORE, SETTLE) or one.code == RESOURCE_MISMATCH
+            else one
+            for one in error.problems
+        ]
+        raise EvalError(problems) from None
 
 
 def _records(directory: Path, settings: EvalSettings) -> Records:

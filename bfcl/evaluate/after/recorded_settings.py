@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypedDict, cast
 
-from bfcl.canonical import Json, canonical_json
+from bfcl.canonical import Json, canonical_json, readable_json
 from bfcl.digest import Digest, sha256_file, sha256_json
 from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.artifacts.reading import read_document, unusable
-from bfcl.evaluate.settings.hashes import Declared, hash_payload, inference_json, measurement_payload, scoring_json
+from bfcl.evaluate.settings.assembled import assembled
+from bfcl.evaluate.settings.hashes import Declared, inference_json, scoring_json
 from bfcl.evaluate.settings.model import (
     Assurance,
     Candidate,
@@ -34,8 +35,9 @@ from bfcl.evaluate.settings.model import (
     SourceOracle,
 )
 from bfcl.evaluate.settings.publishing import Gates, Publication, weaknesses
-from bfcl.evaluate.settings.resolved import FILE
+from bfcl.evaluate.settings.resolved import FILE, resolved_eval_config
 from bfcl.stages.artifacts import MANIFEST_FILE
+from bfcl.stages.divergence import first_difference
 
 _ONE_TRIAL: Final = Repeats(trials=1, seed_policy="fixed")
 
@@ -146,7 +148,25 @@ def recorded_settings(directory: Path, whereabouts: Whereabouts | None = None) -
         settings = None
     if settings is None or canonical_json(settings.hash_payload) != canonical_json(payload):
         raise EvalError(unusable(path, "holds a payload of another shape than this version writes"))
+    _check_rest(path, document, paths, settings)
     return settings
+
+
+def _check_rest(path: Path, document: Mapping[str, Json], paths: Mapping[str, Json], settings: EvalSettings) -> None:
+    """Hold what the payload does not hold to what it gives. Raises: EvalError `eval_artifact_invalid`."""
+    given = resolved_eval_config(settings)
+    places = given["resolved_paths"]
+    assert isinstance(places, Mapping)
+    strange = sorted(paths.keys() ^ places.keys())
+    if strange or not all(one is None or isinstance(one, str) for one in paths.values()):
+        listed = f": {', '.join(strange)}" if strange else ""
+        raise EvalError(unusable(path, f"holds `resolved_paths` of another shape than this version writes{listed}"))
+    wanted = {**given, "resolved_paths": paths}
+    parted = first_difference(document, wanted)
+    if parted is not None:
+        raise EvalError(unusable(path, f"{parted.path} is {parted.left}; the payload gives {parted.right}"))
+    if path.read_bytes() != readable_json(wanted):
+        raise EvalError(unusable(path, "says what the payload gives, but not in the same bytes"))
 
 
 # The payload that these fields give is held against the one that was read, so that no wrong type gets by.
@@ -154,12 +174,11 @@ def recorded_settings(directory: Path, whereabouts: Whereabouts | None = None) -
 
 def _settings(directory: Path, payload: _Payload, paths: _Paths, where: Whereabouts) -> EvalSettings:
     scoring = _scoring(payload["scoring"], Path(paths["scoring_contract"]))
-    source = _source(payload["source"], paths, where)
-    named, oracle = payload["source"]["oracle"], _oracle(payload["source"], paths, where)
+    named = payload["source"]["oracle"]
     declared = Declared(
         version=payload["schema_version"],
-        source=source,
-        oracle=oracle,
+        source=_source(payload["source"], paths, where),
+        oracle=_oracle(payload["source"], paths, where),
         oracle_hashes=None
         if named is None
         else (Digest(named["pack_manifest"]["content_hash"]), Digest(named["resource"]["content_hash"])),
@@ -173,28 +192,7 @@ def _settings(directory: Path, payload: _Payload, paths: _Paths, where: Whereabo
         held_out=_held_out(payload["held_out_eval"]),
     )
     publication = _publication(declared, requested=payload["publication"]["requested"])
-    again = hash_payload(declared, publication)
-    return EvalSettings(
-        path=Path(paths["eval_config"]),
-        schema_version=declared.version,
-        source=source,
-        oracle=oracle,
-        modes=declared.modes,
-        scoring=scoring,
-        limits=declared.limits,
-        repeats=declared.repeats,
-        candidates=declared.candidates,
-        contamination=declared.contamination,
-        publication_requested=publication.requested,
-        outputs=declared.outputs,
-        held_out=declared.held_out,
-        publication_allowed=publication.allowed,
-        publication_scope=publication.scope,
-        non_publication_reasons=publication.reasons,
-        hash_payload=again,
-        eval_config_hash=sha256_json(again),
-        measurement_hash=sha256_json(measurement_payload(again)),
-    )
+    return assembled(Path(paths["eval_config"]), declared, publication)
 
 
 def _scoring(block: dict[str, Json], contract: Path) -> Scoring:

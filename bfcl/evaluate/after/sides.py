@@ -14,7 +14,8 @@ from bfcl.evaluate.after.finished import Finished, Measured, open_finished
 from bfcl.evaluate.after.paired import Pair, Played
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
-from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
+from bfcl.evaluate.after.seen import EveryTrial
+from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.score.breakdowns import Kinds, kinds_of
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.source.published import open_source
@@ -138,24 +139,14 @@ def played_by_task(side: Side, whereabouts: Whereabouts | None) -> dict[str, Pla
 def _over_trials(side: Side, whereabouts: Whereabouts | None) -> dict[str, Played]:
     directory, alias = side.finished.directory, side.measured.alias
     settings = recorded_settings(directory, whereabouts)
-    trials = settings.repeats.trials
-    scores: dict[tuple[str, int], TaskScore] = {}
+    every = EveryTrial(settings.repeats.trials)
 
     def seen(script: Script, evidence: EpisodeEvidence) -> None:
         if evidence.candidate_alias == alias:
-            # A trial that was driven once more has the number that lies `trials` further on, and comes later.
-            scores[script.task_id, evidence.trial % trials] = score_episode(script, evidence, settings.scoring)
+            every.see(score_episode(script, evidence, settings.scoring))
 
     rebuild(directory, whereabouts, seen=seen)
-    counted: dict[str, list[bool]] = {}
-    for (task_id, _), score in scores.items():
-        if not score.non_candidate_stop:
-            counted.setdefault(task_id, []).append(score.task_success)
-    return {
-        task_id: Played(successes=sum(counted[task_id]), trials=len(counted[task_id]))
-        for task_id in side.measured.task_ids
-        if task_id in counted
-    }
+    return every.played(alias, side.measured.task_ids)
 
 
 def pairs_of(first: Mapping[str, Played], second: Mapping[str, Played], kinds: Mapping[str, Kinds]) -> list[Pair]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from bfcl.canonical import Json, readable_json
+from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_file
 from bfcl.errors import EvalError, Problem, raise_all
+from bfcl.evaluate.after.finished import require_finished
 from bfcl.evaluate.after.rebuild import Rebuilt, rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts
+from bfcl.evaluate.after.retold import differs, document_difference, source_report_differences
+from bfcl.evaluate.after.untold import UNTOLD
 from bfcl.evaluate.artifacts.committed import Committed, verify_committed
 from bfcl.evaluate.artifacts.manifest import ORIGIN, eval_manifest
 from bfcl.evaluate.artifacts.names import (
@@ -19,6 +23,7 @@ from bfcl.evaluate.artifacts.names import (
     BREAKDOWNS,
     CACHES,
     CANDIDATE_CACHE,
+    HELD_OUT_REPORT,
     MANIFEST,
     REPORT,
     TOOL_TRACE_CACHE,
@@ -27,19 +32,16 @@ from bfcl.evaluate.artifacts.reading import read_document, unusable
 from bfcl.evaluate.artifacts.report import eval_report
 from bfcl.evaluate.artifacts.result import Result
 from bfcl.evaluate.drive.tool_trace_cache import ToolTraceCache
+from bfcl.evaluate.run.directory import recorded_files
 from bfcl.evaluate.score.breakdowns import breakdowns, kinds_of
 from bfcl.evaluate.score.result_rows import result_row
-from bfcl.evaluate.source.reports import CONTAMINATION_REPORT, VERIFICATION_REPORT
+from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.modelio.candidate_cache import CandidateCache
 from bfcl.stages.divergence import first_difference
 from bfcl.tables.task_results import TASK_RESULTS_FILE, TaskResultRow, read_task_results
 
-UNCHECKED: Final = (
-    "whether each provider really answered as recorded: nobody was asked again",
-    "whether the oracle would answer as recorded: none of its code was run",
-    "times of the two source reports, which every run writes anew",
-)
-"""What no audit of files can tell."""
+UNCHECKED: Final = tuple(map(str, UNTOLD))
+"""What no audit of files can tell, as people read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,7 @@ def verify_evaluation(directory: Path, whereabouts: Whereabouts | None = None) -
     Raises: EvalError `eval_artifact_invalid` with the first difference in each file that does not hold, and what
     `rebuild` raises of records and source.
     """
+    require_finished(directory)
     committed: Committed | None = None
     changed: tuple[Problem, ...] = ()
     try:
@@ -129,31 +132,12 @@ def _damage(directory: Path) -> Iterator[Problem]:
 def _differences(directory: Path, result: Result) -> Iterator[Problem]:
     scores = {one.candidate.alias: one.scores for one in result.candidates}
     kinds = {task_id: kinds_of(row) for task_id, row in result.rows.items()}
-    yield from _document_difference(directory / REPORT, eval_report(result))
-    yield from _document_difference(directory / BREAKDOWNS, breakdowns(scores, kinds))
+    yield from document_difference(directory / REPORT, eval_report(result))
+    yield from document_difference(directory / BREAKDOWNS, breakdowns(scores, kinds))
     if result.settings.outputs.write_task_results:
         rows = [result_row(score, one.candidate.canonical_id) for one in result.candidates for score in one.scores]
         yield from _table_difference(directory / TASK_RESULTS_FILE, rows)
-    identities: dict[str, tuple[str, Json]] = {
-        VERIFICATION_REPORT: ("verification_identity", result.verified.verification_identity),
-        CONTAMINATION_REPORT: ("plan_identity", result.plan.plan_identity),
-    }
-    for name, (field, wanted) in identities.items():
-        document = read_document(directory / name)
-        if document is not None and document.get(field) != wanted:
-            yield _differs(directory / name, field, str(document.get(field)), str(wanted))
-
-
-def _document_difference(path: Path, wanted: Mapping[str, Json]) -> Iterator[Problem]:
-    seen = read_document(path)
-    if seen is None:
-        yield unusable(path, "is gone; expected what the records give")
-        return
-    parted = first_difference(seen, wanted)
-    if parted is not None:
-        yield _differs(path, parted.path, parted.left, parted.right)
-    elif path.read_bytes() != readable_json(wanted):
-        yield unusable(path, "says what the records give, but not in the same bytes")
+    yield from source_report_differences(directory, result)
 
 
 def _table_difference(path: Path, wanted: list[TaskResultRow]) -> Iterator[Problem]:
@@ -162,14 +146,10 @@ def _table_difference(path: Path, wanted: list[TaskResultRow]) -> Iterator[Probl
         parted = first_difference(cast("Json", row), cast("Json", other))
         if parted is not None:
             where = f"row {number} ({other['candidate_alias']}, {other['task_id']}), {parted.path}"
-            yield _differs(path, where, parted.left, parted.right)
+            yield differs(path, where, parted.left, parted.right)
             return
     if len(seen) != len(wanted):
         yield unusable(path, f"holds {len(seen)} rows; the records give {len(wanted)}")
-
-
-def _differs(path: Path, where: str, seen: str, wanted: str) -> Problem:
-    return unusable(path, f"{where} is {seen}; the records give {wanted}")
 
 
 def _check_manifest(directory: Path, result: Result) -> None:
@@ -177,12 +157,43 @@ def _check_manifest(directory: Path, result: Result) -> None:
     path = directory / MANIFEST
     seen = read_document(path)
     assert seen is not None
-    artifacts = seen["artifacts"]
-    assert isinstance(artifacts, Mapping)
-    hashes = {name: sha256_file(directory / ARTIFACTS[name]) for name in artifacts}
     runtime, resumed_from = (seen.get(name) for name in ORIGIN)
+    if not _is_imported(resumed_from):
+        raise EvalError(unusable(path, "`resumed_from` names no records of another run, and is not null either"))
+    names = _artifacts(result.settings)
+    gone = [name for name in names if not (directory / ARTIFACTS[name]).is_file()]
+    raise_all(
+        EvalError,
+        [unusable(directory / ARTIFACTS[name], "is gone, and the configuration asks for it") for name in gone],
+    )
+    hashes = {name: sha256_file(directory / ARTIFACTS[name]) for name in names}
     wanted = eval_manifest(result, hashes, runtime=runtime, resumed_from=resumed_from)
-    raise_all(EvalError, list(_document_difference(path, wanted)))
+    raise_all(EvalError, list(document_difference(path, wanted)))
+
+
+def _artifacts(settings: EvalSettings) -> tuple[str, ...]:
+    """Names of everything that a run under these settings commits."""
+    table = ("eval_task_results",) if settings.outputs.write_task_results else ()
+    private = (HELD_OUT_REPORT,) if "held_out_eval" in settings.modes else ()
+    return ("eval_report", "eval_breakdowns", *table, *recorded_files(settings), *private)
+
+
+def _is_imported(value: Json) -> bool:
+    """Whether this has the shape of `imported_json`."""
+    if value is None:
+        return True
+    if not isinstance(value, Mapping) or not set(CACHES) <= value.keys() <= {*CACHES, "resumed_from"}:
+        return False
+    further = value.get("resumed_from", {})
+    return all(_is_digest(value[name]) for name in CACHES) and (further == {} or _is_imported(further))
+
+
+def _is_digest(value: Json) -> bool:
+    """`{content_hash}`, null where the other run kept no such record."""
+    if not isinstance(value, Mapping) or value.keys() != {"content_hash"}:
+        return False
+    told = value["content_hash"]
+    return told is None or (isinstance(told, str) and re.fullmatch(r"sha256:[0-9a-f]{64}", told) is not None)
 
 
 def _verified(files: Mapping[str, Path], directory: Path, rebuilt: Rebuilt) -> Verified:

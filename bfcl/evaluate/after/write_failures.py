@@ -8,15 +8,16 @@ from typing import Final, NamedTuple
 
 from bfcl.canonical import canonical_json
 from bfcl.digest import Digest
+from bfcl.errors import Problem
 from bfcl.evaluate.after.expected_states import REFERENCE, expected_states
 from bfcl.evaluate.after.failures import Episode, Failure, Message, failure_json, failure_of
-from bfcl.evaluate.after.failures_page import failures_page
+from bfcl.evaluate.after.failures_page import code, failures_page
 from bfcl.evaluate.after.finished import Finished, open_finished
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
+from bfcl.evaluate.after.write_once import ELSEWHERE, write_once
 from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.score.episode import score_episode
-from bfcl.files import storage, write_atomic
 from bfcl.modelio.candidate_cache import CandidateCache
 from bfcl.tables.task_results import TaskResultRow
 
@@ -29,6 +30,8 @@ class Written(NamedTuple):
     page: Path
     lines: Path
     failures: int
+    states_refused: Problem | None
+    """Why final states of this candidate are not held to those of the expected calls, as the pack could not be run."""
 
 
 class _Kept(NamedTuple):
@@ -44,7 +47,8 @@ def write_failures(
     Of the first trial. The evidence is made again of the records, so nothing is told that does not hold. Final states
     are held to the one that the expected calls leave, else to that of a candidate that passed. `output` is
     `eval_failures` in the directory unless given.
-    Raises: EvalError as `open_finished` and `rebuild`; StageError `storage_failed`.
+    Raises: EvalError as `open_finished` and `rebuild`, and `eval_cli_artifact_conflict` where other files are there,
+    and nothing is written; StageError `storage_failed`.
     """
     finished = open_finished(directory)
     settings = recorded_settings(directory, whereabouts)
@@ -63,11 +67,10 @@ def write_failures(
 
     rebuilt = rebuild(directory, whereabouts, seen=seen)
     states = expected_states(rebuilt.result, _with_state(kept))
-    passed |= {task_id: (REFERENCE, state) for task_id, state in states.items()}
+    passed |= {task_id: (REFERENCE, state) for task_id, state in states.by_task.items()}
     target = directory / DIRECTORY if output is None else output
-    with storage(target):
-        target.mkdir(parents=True, exist_ok=True)
     written: dict[str, Written] = {}
+    contents: dict[Path, bytes] = {}
     order = {task_id: place for place, task_id in enumerate(rebuilt.result.rows)}
     for measured in finished.candidates:
         failures = []
@@ -81,7 +84,13 @@ def write_failures(
             failure = failure_of(episode, settings.scoring, passed=passed.get(script.task_id))
             if failure is not None:
                 failures.append(failure)
-        written[measured.alias] = _write(target, measured.alias, failures, measured.task_count)
+        alias = measured.alias
+        refused = states.refused if any(map(_has_state, failures)) else None
+        one = Written(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)
+        contents[one.page] = failures_page(alias, failures, measured.task_count).encode() + _remark(refused)
+        contents[one.lines] = b"".join(_line(failure, refused) for failure in failures)
+        written[alias] = one
+    write_once(contents, fix=ELSEWHERE)
     return written
 
 
@@ -104,8 +113,17 @@ def _messages(request_hash: Digest, calls: CandidateCache) -> list[Message] | No
     return [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list | tuple) else None
 
 
-def _write(target: Path, alias: str, failures: list[Failure], tasks: int) -> Written:
-    page, lines = target / f"{alias}.md", target / f"{alias}.jsonl"
-    write_atomic(page, failures_page(alias, failures, tasks).encode())
-    write_atomic(lines, b"".join(canonical_json(failure_json(one)) + b"\n" for one in failures))
-    return Written(page, lines, len(failures))
+def _has_state(failure: Failure) -> bool:
+    return failure.episode.evidence.final_state is not None
+
+
+def _remark(refused: Problem | None) -> bytes:
+    """The end of a page. By code alone: messages may hold paths of this machine."""
+    if refused is None:
+        return b""
+    return f"\nNo final state is held to that of the expected calls: {code(refused.code)}.\n".encode()
+
+
+def _line(failure: Failure, refused: Problem | None) -> bytes:
+    reason = refused.code if refused is not None and _has_state(failure) else None
+    return canonical_json({**failure_json(failure), "expected_state_refused": reason}) + b"\n"

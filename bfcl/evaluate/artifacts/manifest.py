@@ -56,10 +56,11 @@ def imported_json(imported: Imported | None) -> Json:
     """Where answers came from that were not asked for here."""
     if imported is None:
         return None
-    return {
+    told: dict[str, Json] = {
         "candidate_io_cache": {"content_hash": imported.candidate_io_cache},
         "tool_trace_cache": {"content_hash": imported.tool_trace_cache},
     }
+    return told if imported.further is None else {**told, "resumed_from": imported_json(imported.further)}
 
 
 def _limits(settings: EvalSettings) -> dict[str, Json]:

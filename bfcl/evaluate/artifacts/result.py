@@ -37,10 +37,14 @@ class CandidateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """Content hashes of the records of another run that this one took answers from. None for one that it lacks."""
+    """Content hashes of the records of another run that this one took answers from. None for one that it lacks.
+
+    `further` are those that the other run was itself to take answers from, and had not taken over yet.
+    """
 
     candidate_io_cache: Digest | None
     tool_trace_cache: Digest | None
+    further: Imported | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

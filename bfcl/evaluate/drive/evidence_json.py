@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.evaluate.records import (
@@ -22,6 +22,7 @@ from bfcl.evaluate.records import (
 from bfcl.modelio.exchange import ArgumentsStatus, CallStatus, ChatResponse, ToolCall
 
 T = TypeVar("T")
+Reader: TypeAlias = Callable[[Json], Any]
 
 _NONE: Final = type(None)
 _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -36,6 +37,7 @@ _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
     "Mapping[str, Json] | None": (dict, _NONE),
 }
 """What a field of a record may hold, by how its type is written."""
+_ANYTHING: Final = "Json"
 _WORDS: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (EpisodeEvidence, "status"): get_args(EpisodeStatus),
     (EpisodeEvidence, "mode"): ("trace", "executable"),
@@ -65,21 +67,6 @@ def evidence_json(evidence: EpisodeEvidence) -> dict[str, Json]:
     return {field.name: _written(getattr(evidence, field.name)) for field in dataclasses.fields(evidence)}
 
 
-def read_evidence(value: Json) -> EpisodeEvidence:
-    """The evidence that `evidence_json` wrote. Raises: UnreadableEvidenceError."""
-    evidence = _record(
-        EpisodeEvidence,
-        value,
-        turns=_several(_turn),
-        assertions=_optional(_several(_plain(AssertionEvidence))),
-        declared_assertions=_names,
-        unresolved=_several(_resolution),
-    )
-    if canonical_json(evidence_json(evidence)) != canonical_json(value):
-        raise UnreadableEvidenceError("does not read back as it is written")
-    return evidence
-
-
 def _written(value: Any) -> Json:
     if dataclasses.is_dataclass(value):
         return {field.name: _written(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -89,27 +76,41 @@ def _written(value: Any) -> Json:
     return plain
 
 
-def _record(kind: type[T], value: Json, **parts: Callable[[Json], Any]) -> T:
-    """A record of its JSON object: `parts` read the fields that are more than one plain value."""
-    if not isinstance(value, dict):
-        raise UnreadableEvidenceError(f"{kind.__name__} is no object")
+def reader_of(kind: type[T], **parts: Reader) -> Callable[[Json], T]:
+    """Reads a record of its JSON object: `parts` read the fields that are more than one plain value.
+
+    Raises: LookupError for a field of which nothing says what it may hold; the reader UnreadableEvidenceError.
+    """
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
-    if value.keys() != {field.name for field in fields}:
-        raise UnreadableEvidenceError(
-            f"{kind.__name__} has other fields than {', '.join(each.name for each in fields)}"
-        )
-    read: dict[str, Any] = {}
-    for field in fields:
-        given = value[field.name]
-        allowed, words = _SCALARS.get(str(field.type)), _WORDS.get((kind, field.name))
-        if (allowed is not None and type(given) not in allowed) or (words is not None and given not in words):
-            raise UnreadableEvidenceError(f"{kind.__name__}.{field.name} is of another type or none of its words")
-        read[field.name] = parts[field.name](given) if field.name in parts else given
-    return kind(**read)
+    readers = {
+        field.name: parts[field.name] if field.name in parts else _plain(kind, field.name, str(field.type))
+        for field in fields
+    }
+
+    def read(value: Json) -> T:
+        if not isinstance(value, dict):
+            raise UnreadableEvidenceError(f"{kind.__name__} is no object")
+        if value.keys() != readers.keys():
+            raise UnreadableEvidenceError(f"{kind.__name__} has other fields than {', '.join(readers)}")
+        return kind(**{name: reader(value[name]) for name, reader in readers.items()})
+
+    return read
 
 
-def _plain(kind: type[T]) -> Callable[[Json], T]:
-    return lambda value: _record(kind, value)
+def _plain(kind: type, name: str, written: str) -> Reader:
+    """Raises: LookupError."""
+    words, types = _WORDS.get((kind, name), ()), _SCALARS.get(written, ())
+    if written == _ANYTHING:
+        return lambda value: value
+    if not words and not types:
+        raise LookupError(f"nothing says what {kind.__name__}.{name} may hold, a {written}")
+
+    def read(value: Json) -> Json:
+        if type(value) not in types and value not in words:
+            raise UnreadableEvidenceError(f"{kind.__name__}.{name} is of another type or none of its words")
+        return value
+
+    return read
 
 
 def _several(one: Callable[[Json], T]) -> Callable[[Json], tuple[T, ...]]:
@@ -138,27 +139,29 @@ def _step(value: Json) -> str | int:
 
 
 _names: Final = _several(_name)
+_resolution: Final = reader_of(Resolution, path=_several(_step))
+_response: Final = reader_of(ChatResponse, tool_calls=_several(reader_of(ToolCall)))
+_match: Final = reader_of(CallMatch, schema_reasons=_names, missing=_names, unexpected=_names, differing=_names)
+_turn: Final = reader_of(
+    TurnEvidence,
+    response=_optional(_response),
+    gold=_several(reader_of(GoldCall)),
+    matches=_several(_match),
+    executions=_several(reader_of(Execution)),
+    resolutions=_several(_resolution),
+)
+_episode: Final = reader_of(
+    EpisodeEvidence,
+    turns=_several(_turn),
+    assertions=_optional(_several(reader_of(AssertionEvidence))),
+    declared_assertions=_names,
+    unresolved=_several(_resolution),
+)
 
 
-def _turn(value: Json) -> TurnEvidence:
-    return _record(
-        TurnEvidence,
-        value,
-        response=_optional(_response),
-        gold=_several(_plain(GoldCall)),
-        matches=_several(_match),
-        executions=_several(_plain(Execution)),
-        resolutions=_several(_resolution),
-    )
-
-
-def _match(value: Json) -> CallMatch:
-    return _record(CallMatch, value, schema_reasons=_names, missing=_names, unexpected=_names, differing=_names)
-
-
-def _resolution(value: Json) -> Resolution:
-    return _record(Resolution, value, path=_several(_step))
-
-
-def _response(value: Json) -> ChatResponse:
-    return _record(ChatResponse, value, tool_calls=_several(_plain(ToolCall)))
+def read_evidence(value: Json) -> EpisodeEvidence:
+    """The evidence that `evidence_json` wrote. Raises: UnreadableEvidenceError."""
+    evidence = _episode(value)
+    if canonical_json(evidence_json(evidence)) != canonical_json(value):
+        raise UnreadableEvidenceError("does not read back as it is written")
+    return evidence

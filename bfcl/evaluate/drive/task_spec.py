@@ -110,10 +110,6 @@ class TaskSpecs:
             spec_hash=sha256_json(facts),
         )
 
-    def unrecovered(self) -> dict[str, str]:
-        """By task id, why the slots of a row are unknown; in the order of the rows."""
-        return {name: one.why for name, one in self._bound.items() if isinstance(one, Unrecovered)}
-
     def _plan(self, template_id: TemplateId) -> tuple[Outline, tuple[CallPlan, ...]]:
         template = self._templates[template_id]
         drawn = outline(template, self._tools)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from bfcl.canonical import Json
 from bfcl.evaluate.records import TaskScore
-from bfcl.evaluate.score.intervals import Interval, wilson
+from bfcl.evaluate.score.intervals import Interval
+from bfcl.evaluate.score.rates import Rate, rate
 from bfcl.exports.row import ExportRow
 
 
@@ -25,34 +26,6 @@ def strata_of(row: ExportRow) -> tuple[Stratum, ...]:
     policy = row.published["turn_policy"]
     tools = sorted({call.function_name for call in row.calls})
     return tuple(Stratum(tool, policy) for tool in tools) or (Stratum(None, policy),)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """Successes of tasks."""
-
-    successes: int
-    tasks: int
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's, None of no task."""
-        return wilson(self.successes, self.tasks)
-
-    def to_json(self) -> dict[str, Json]:
-        interval = self.interval
-        return {
-            "successes": self.successes,
-            "tasks": self.tasks,
-            "success_rate": self.successes / self.tasks if self.tasks else None,
-            "interval": None if interval is None else interval.to_json(),
-        }
-
-
-def rate(scores: Iterable[TaskScore]) -> Rate:
-    """The rate of scored tasks; one that the run stopped is no success."""
-    outcomes = [score.task_success for score in scores]
-    return Rate(successes=sum(outcomes), tasks=len(outcomes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

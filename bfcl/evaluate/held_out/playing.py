@@ -19,10 +19,10 @@ from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.drive.results import RecordedResults, Results
 from bfcl.evaluate.drive.script import read_script
 from bfcl.evaluate.drive.task_spec import TaskSpecs
+from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.held_out.private import PrivateTask
 from bfcl.evaluate.held_out.withheld import withheld
 from bfcl.evaluate.records import EpisodeStatus, Script, TaskScore
-from bfcl.evaluate.run.window import in_flight
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.settings.model import Candidate, EvalSettings
 from bfcl.exports.row import ExportRow

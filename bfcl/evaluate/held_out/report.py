@@ -9,8 +9,9 @@ from typing import Final, Literal
 from bfcl.canonical import Json, readable_json
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.reading import read_document, unusable
-from bfcl.evaluate.held_out.measures import Comparison, Side, compared, rate
+from bfcl.evaluate.held_out.measures import Comparison, Side, compared
 from bfcl.evaluate.score.intervals import CONFIDENCE
+from bfcl.evaluate.score.rates import rate
 from bfcl.evaluate.score.taxonomy import error_taxonomy_hash
 from bfcl.evaluate.settings.model import Candidate, EvalSettings, HeldOutEval
 from bfcl.evaluate.source.plan import Plan

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from bfcl.evaluate.page.data import Labelled
-from bfcl.evaluate.page.rates import GateRate, Headline, Rate, Standing, by_kind, gate_rates
+from bfcl.evaluate.page.rates import GateRate, Headline, Standing, by_kind, gate_rates
 from bfcl.evaluate.page.wording import OPEN, TITLES, between, percent, resampled
+from bfcl.evaluate.score.rates import Rate
 from bfcl.release.document.charts import SHOWN, Span, spans
 from bfcl.release.document.figure import Figure
 

@@ -1,4 +1,4 @@
-"""How often did it go well, and how sure is that: for a candidate, a gate, a kind of task? Rule: evaluation.md §10."""
+"""How do tasks stand on the page: of a candidate, a gate, a kind of task? Rule: evaluation.md §10."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ from dataclasses import dataclass
 from bfcl.evaluate.page.data import Labelled
 from bfcl.evaluate.records import GATES, GateName, TaskScore
 from bfcl.evaluate.score.breakdowns import clusters, grouped
-from bfcl.evaluate.score.intervals import Bootstrap, Interval, cluster_bootstrap, wilson
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """Successes among some tasks."""
-
-    successes: int
-    tasks: int
-
-    @property
-    def share(self) -> float | None:
-        return self.successes / self.tasks if self.tasks else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's."""
-        return wilson(self.successes, self.tasks)
+from bfcl.evaluate.score.intervals import Bootstrap, cluster_bootstrap
+from bfcl.evaluate.score.rates import Rate, rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +48,7 @@ class GateRate:
 
 def standing(scores: Sequence[TaskScore]) -> Standing:
     own = [score for score in scores if not score.non_candidate_stop]
-    return Standing(all=_rate(scores), own=_rate(own))
+    return Standing(all=rate(scores), own=rate(own))
 
 
 def headline(one: Labelled) -> Headline:
@@ -104,7 +88,3 @@ def _gate_rate(name: GateName, outcomes: Sequence[str]) -> GateRate:
         other=applies - passed - candidate,
         not_applicable=not_applicable,
     )
-
-
-def _rate(scores: Sequence[TaskScore]) -> Rate:
-    return Rate(successes=sum(score.task_success for score in scores), tasks=len(scores))

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bfcl.canonical import Json
 from bfcl.evaluate.after.measurements import nearest_rank
 from bfcl.modelio.exchange import ChatOutcome
 
@@ -45,8 +44,7 @@ class Usage:
 
 def usage_of(outcomes: Iterable[ChatOutcome]) -> Usage:
     """Add up calls in any order."""
-    calls = requests = silent = 0
-    tokens: Counter[str] = Counter()
+    calls = requests = silent = inputs = outputs = 0
     latencies: list[float] = []
     statuses: Counter[str] = Counter()
     rejections: Counter[str] = Counter()
@@ -60,9 +58,12 @@ def usage_of(outcomes: Iterable[ChatOutcome]) -> Usage:
         if response is None:
             statuses[outcome.status] += 1
             continue
-        told = _tokens(response.usage or {})
-        tokens.update(told)
-        silent += not told
+        prompt, completion = response.tokens
+        if prompt is None or completion is None:
+            silent += 1
+        else:
+            inputs += prompt
+            outputs += completion
         latencies += [
             attempt.latency_s * 1000
             for attempt in outcome.attempts
@@ -72,17 +73,10 @@ def usage_of(outcomes: Iterable[ChatOutcome]) -> Usage:
         calls=calls,
         requests=requests,
         replies=calls - statuses.total(),
-        input_tokens=tokens["prompt_tokens"],
-        output_tokens=tokens["completion_tokens"],
+        input_tokens=inputs,
+        output_tokens=outputs,
         silent=silent,
         latencies_ms=tuple(sorted(latencies)),
         statuses=dict(sorted(statuses.items())),
         rejections=dict(sorted(rejections.items())),
     )
-
-
-def _tokens(usage: Mapping[str, Json]) -> dict[str, int]:
-    """Both counts, or nothing."""
-    told = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    counts = {name: count for name, count in told.items() if type(count) is int and count >= 0}
-    return counts if len(counts) == len(told) else {}

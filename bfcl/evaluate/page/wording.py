@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bfcl.evaluate.page.rates import Rate
 from bfcl.evaluate.score.intervals import Bootstrap
+from bfcl.evaluate.score.rates import Rate
 
 NONE: Final = "–"
 """Where nothing was counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import Final, Protocol
 
 from bfcl.evaluate.run.meter import Meter, tokens_of
 from bfcl.modelio.candidate_cache import CandidateCache
@@ -12,6 +12,14 @@ from bfcl.modelio.chat_live import Completing
 from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 
 _FOREVER: Final = float("inf")
+
+
+class Finding(Protocol):
+    """Records of other runs."""
+
+    def find(self, request: ChatRequest) -> ChatOutcome | None:
+        """How a call ended, None where none of them vouches for it."""
+        ...
 
 
 class NotRecorded(Exception):
@@ -35,15 +43,13 @@ class EpisodeChat:
         meter: Meter,
         *,
         cache: CandidateCache | None,
-        imported: CandidateCache | None,
+        imported: Finding | None,
         ends_after: int | None = None,
     ) -> None:
         """`ends_after`: the episode's time is up after so many calls, as it was when they were recorded."""
-        leased = _Leased(live, meter)
-        self._leased = leased
-        self._meter = meter
-        self._imported = imported if cache is None else None
-        self._chat: Completing = leased if cache is None else CachedChat(cache, leased, imported=imported)
+        self._leased = _Leased(live, meter)
+        asking: Completing = self._leased if imported is None else _Recalled(imported, self._leased)
+        self._chat = asking if cache is None else CachedChat(cache, asking)
         self._ends_after = ends_after
         self.outcomes: list[ChatOutcome] = []
 
@@ -60,14 +66,25 @@ class EpisodeChat:
 
     async def complete(self, request: ChatRequest, deadline: float) -> ChatOutcome:
         """See `Completing.complete`; `deadline` is a moment of `clock`."""
-        outcome = None if self._imported is None else self._imported.find(request)
+        outcome = None
         try:
-            if outcome is None:
-                outcome = await self._chat.complete(request, deadline)
+            outcome = await self._chat.complete(request, deadline)
         finally:
             self._leased.give_back(outcome)
         self.outcomes.append(outcome)
         return outcome
+
+
+class _Recalled:
+    """Asks for what other runs do not answer."""
+
+    def __init__(self, imported: Finding, live: Completing) -> None:
+        self._imported = imported
+        self._live = live
+
+    async def complete(self, request: ChatRequest, deadline: float) -> ChatOutcome:
+        found = self._imported.find(request)
+        return await self._live.complete(request, deadline) if found is None else found
 
 
 class _Leased:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.errors import EvalError, Problem
+from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.artifacts.names import (
     ARTIFACTS,
     CACHES,
@@ -40,19 +40,23 @@ class Before:
 def look(settings: EvalSettings, how: How) -> Before:
     """Gate 2. Nothing is written.
 
-    Raises: EvalError `eval_runner_invalid` for an unusable id and for a report of another run or configuration,
-    `eval_cli_artifact_conflict` for what a run left unfinished, `eval_artifact_invalid` for a finished set that lacks a
+    Raises: EvalError `eval_cli_artifact_conflict` for the finished result of another configuration and for what a run
+    left unfinished, `eval_runner_invalid` for an unusable id, for a report of another run, and for one of another
+    configuration that no manifest makes a result; `eval_artifact_invalid` for a finished set that lacks a
     file or has one that cannot be read.
     """
     if how.eval_run_id is not None:
         _check_id(how.eval_run_id)
     directory = settings.outputs.output_dir
-    report = read_document(directory / report_file(settings))
     manifest = read_document(directory / MANIFEST)
+    report = read_document(directory / report_file(settings))
     if report is None:
+        raise_all(EvalError, list(_other_inputs(settings, manifest)))
         _refuse_unfinished(settings, finished=manifest is not None)
         return Before(eval_run_id=how.eval_run_id or _new_id(how), concluded=False, manifest=None)
-    _check_report(settings, how.eval_run_id, report)
+    raise_all(
+        EvalError, [*_other_inputs(settings, manifest), *_other_report(settings, how.eval_run_id, report, manifest)]
+    )
     _require_caches(settings)
     return Before(
         eval_run_id=str(report["eval_run_id"]),
@@ -61,19 +65,9 @@ def look(settings: EvalSettings, how: How) -> Before:
     )
 
 
-def refuse_other_inputs(settings: EvalSettings) -> None:
-    """Raises: EvalError `eval_cli_artifact_conflict` where the directory holds the finished result of other inputs."""
-    path = settings.outputs.output_dir / MANIFEST
-    manifest = read_document(path)
-    seen = None if manifest is None else manifest.get("eval_config_hash")
-    if manifest is not None and seen != settings.eval_config_hash:
-        message = f"is the result of the configuration {seen}; this one is {settings.eval_config_hash}"
-        raise EvalError(Problem(code=CONFLICT, path=shown(path), message=message, fix=_ELSEWHERE))
-
-
 def report_file(settings: EvalSettings) -> str:
     """The file whose presence says that every candidate was measured."""
-    return REPORT if set(settings.modes) - {"held_out_eval"} else HELD_OUT_FILE
+    return REPORT if settings.public else HELD_OUT_FILE
 
 
 def recorded_files(settings: EvalSettings) -> tuple[str, ...]:
@@ -97,17 +91,36 @@ def _new_id(how: How) -> str:
     return f"bfcl-eval-{how.now():%Y%m%dT%H%M%SZ}-{how.fresh()}"
 
 
-def _check_report(settings: EvalSettings, given: str | None, report: Mapping[str, Json]) -> None:
-    path = settings.outputs.output_dir / report_file(settings)
-    seen, own = report.get("eval_config_hash"), report.get("eval_run_id")
-    faults: list[tuple[str, str]] = []
-    if seen != settings.eval_config_hash:
-        faults.append((f"is of the configuration {seen}; this one is {settings.eval_config_hash}", _ELSEWHERE))
+def _other_inputs(settings: EvalSettings, manifest: Mapping[str, Json] | None) -> Iterator[Problem]:
+    """A finished result of another configuration, which is never written over."""
+    if not _is_of(settings, manifest):
+        path = settings.outputs.output_dir / MANIFEST
+        yield Problem(
+            code=CONFLICT, path=shown(path), message=f"is the result of {_other(settings, manifest)}", fix=_ELSEWHERE
+        )
+
+
+def _other_report(
+    settings: EvalSettings, given: str | None, report: Mapping[str, Json], manifest: Mapping[str, Json] | None
+) -> Iterator[Problem]:
+    """A report of another run, or of another configuration where no manifest has told that already."""
+    path = shown(settings.outputs.output_dir / report_file(settings))
+    if not _is_of(settings, report) and _is_of(settings, manifest):
+        yield Problem(code=RUNNER_INVALID, path=path, message=f"is of {_other(settings, report)}", fix=_ELSEWHERE)
+    own = report.get("eval_run_id")
     if not isinstance(own, str) or (given is not None and given != own):
-        expected = "a run id" if given is None else given
-        faults.append((f"is of the run {own}; expected {expected}", "leave the run id out, or name another directory"))
-    if faults:
-        raise EvalError(Problem(code=RUNNER_INVALID, path=shown(path), message=told, fix=fix) for told, fix in faults)
+        message = f"is of the run {own}; expected {'a run id' if given is None else given}"
+        fix = "leave the run id out, or name another directory"
+        yield Problem(code=RUNNER_INVALID, path=path, message=message, fix=fix)
+
+
+def _is_of(settings: EvalSettings, document: Mapping[str, Json] | None) -> bool:
+    return document is None or document.get("eval_config_hash") == settings.eval_config_hash
+
+
+def _other(settings: EvalSettings, document: Mapping[str, Json] | None) -> str:
+    seen = None if document is None else document.get("eval_config_hash")
+    return f"the configuration {seen}; this one is {settings.eval_config_hash}"
 
 
 def _refuse_unfinished(settings: EvalSettings, *, finished: bool) -> None:

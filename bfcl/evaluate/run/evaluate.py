@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from bfcl.errors import EvalError, Problem
+from bfcl.errors import BfclError, EvalError, Problem
 from bfcl.evaluate.artifacts.commit import Origin, Written, commit
 from bfcl.evaluate.artifacts.manifest import imported_json
 from bfcl.evaluate.artifacts.names import HELD_OUT_REPORT, REPORT
@@ -14,6 +14,7 @@ from bfcl.evaluate.artifacts.result import scope_of
 from bfcl.evaluate.held_out.report import write_report
 from bfcl.evaluate.run.directory import recorded_files
 from bfcl.evaluate.run.estimate import estimate
+from bfcl.evaluate.run.going_on import AGAIN, way_on, with_way_on
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.interrupt import run_to_end
 from bfcl.evaluate.run.measuring import Measured, hidden_tasks, measure
@@ -45,16 +46,21 @@ def evaluate(envelope: Envelope, settings: EvalSettings, how: How) -> Completed 
             return _run(envelope, settings, how)
         finally:
             lock.withdraw()
+    except BfclError as error:
+        told = error if envelope.dry_run else with_way_on(error, settings)
+        if told is error:
+            raise
+        raise told from error
     except OSError as error:
-        raise EvalError(_failed(error)) from error
+        raise EvalError(_failed(error, AGAIN if envelope.dry_run else way_on(settings))) from error
     finally:
         how.showing.close()
 
 
-def _failed(error: OSError) -> Problem:
+def _failed(error: OSError, way: str) -> Problem:
     """What the system refused while the run was going on, where no room has a word of its own for it."""
     place = None if error.filename is None else shown(Path(os.fsdecode(error.filename)))
-    fix = "mend what the system says, then run again; `resume_from` takes over what was answered"
+    fix = f"mend what the system says, then {way}"
     message = f"the system refused: {error.strerror or type(error).__name__}"
     return Problem(code=RUNTIME_FAILED, path=place, message=message, fix=fix)
 
@@ -78,7 +84,7 @@ def _run(envelope: Envelope, settings: EvalSettings, how: How) -> Completed:
     prepared = prepare(envelope, settings, how)
     if prepared.warnings:
         how.showing.warn(prepared.warnings)
-    records = open_records(envelope, settings)
+    records = open_records(settings, prepared.earlier)
     earlier = prepared.before.manifest
     origin = Origin(
         runtime=dict(how.runtime()) if earlier is None else None,

@@ -124,10 +124,7 @@ class Meter:
 
 def tokens_of(outcome: ChatOutcome) -> int:
     """Prompt and completion tokens of a reply, as far as the provider says; never a guess."""
-    usage = None if outcome.response is None else outcome.response.usage
-    if usage is None:
+    if outcome.response is None:
         return 0
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    parts = [count for count in counts if type(count) is int and count >= 0]
-    total = usage.get("total_tokens")
-    return sum(parts) if parts else (total if type(total) is int and total >= 0 else 0)
+    parts = [count for count in outcome.response.tokens if count is not None]
+    return sum(parts) if parts else outcome.response.total_tokens or 0

@@ -11,6 +11,7 @@ from bfcl.evaluate.drive.preflight_turns import preflight_turns
 from bfcl.evaluate.drive.script import read_script
 from bfcl.evaluate.records import Script
 from bfcl.evaluate.run.directory import Before, look
+from bfcl.evaluate.run.earlier import NO_EARLIER, Earlier, earlier_runs
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.settings.envelope import Envelope, check_probe
 from bfcl.evaluate.settings.model import EvalSettings
@@ -45,6 +46,8 @@ class Prepared:
     scripts: Mapping[str, Script]
     """Of the same rows."""
     warnings: tuple[Problem, ...]
+    earlier: Earlier = NO_EARLIER
+    """Runs to take answers from."""
 
 
 def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
@@ -52,11 +55,12 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
 
     Raises: EvalError with the code of the gate that refused; StageError `storage_failed`.
     """
-    check_probe(envelope, executable=bool(set(settings.modes) - {"trace"}))
+    check_probe(envelope, executable=settings.needs_oracle)
+    earlier = earlier_runs(envelope, settings)
     before = look(settings, how)
     writes = not envelope.dry_run
     if writes:
-        write_resolved(settings)
+        write_resolved(settings, resume_from=envelope.resume_from)
     verified = _verified(settings, how, envelope, writes=writes)
     plan = _planned(settings, verified, how, writes=writes)
     wanted = {task_id for one in plan.candidates for task_id in one.task_ids}
@@ -70,7 +74,8 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
         plan=plan,
         rows=rows,
         scripts=scripts,
-        warnings=preflight_turns(list(scripts.values()), settings),
+        warnings=(*preflight_turns(list(scripts.values()), settings), *earlier.warnings()),
+        earlier=earlier,
     )
 
 

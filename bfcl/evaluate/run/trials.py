@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bfcl.evaluate.artifacts.result import CandidateResult, scope_of
+from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.records import TaskScore, attribution
 from bfcl.evaluate.run.episodes import Played, Player
 from bfcl.evaluate.run.evidence import Used
 from bfcl.evaluate.run.how import Showing, Standing
 from bfcl.evaluate.run.meter import tokens_of
 from bfcl.evaluate.run.watching import Watching
-from bfcl.evaluate.run.window import in_flight
 from bfcl.evaluate.score.aggregate import Identities, aggregate
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.repeats import Repeated, repeated

@@ -12,9 +12,9 @@ from typing import Final, Literal, NamedTuple
 from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_of
 from bfcl.errors import BfclError
-from bfcl.evaluate.settings.model import ClaimedSource, Mode, SourceOracle
+from bfcl.evaluate.settings.model import ClaimedSource, Mode, SourceOracle, needs_oracle
 from bfcl.evaluate.settings.policies import PATH_INVALID
-from bfcl.evaluate.settings.reading import DIGEST, Section, content_hash
+from bfcl.evaluate.settings.reading import DIGEST, Section, content_hash, led_to
 from bfcl.located import parse_json, parse_yaml
 from bfcl.stages.artifacts import SCHEMA_VERSION
 
@@ -82,7 +82,7 @@ def read_claimed(root: Section) -> Claimed | None:
 def read_oracle(root: Section, claimed: Claimed | None, modes: tuple[Mode, ...]) -> NamedOracle | None:
     """The oracle's files, None where none are named or one of them is not what the run manifest says."""
     if root.value("source_oracle") is None:
-        if root.sound("source_oracle") and set(modes) - {"trace"}:
+        if root.sound("source_oracle") and needs_oracle(modes):
             message = "needs the oracle, and `source_oracle` is null; expected only `trace`"
             fix = "name the pack's files under `source_oracle`, or write `[trace]`"
             root.reading.refuse(root.at("eval", "mode"), message, fix)
@@ -113,7 +113,7 @@ def _manifest(root: Section, path: Path) -> tuple[bytes, Mapping[str, Json]] | N
         data = path.read_bytes()
         value = parse_json(data, path=str(path), code=PATH_INVALID).value
     except OSError as error:
-        message = f"names a file that cannot be read: {error.strerror}"
+        message = f"names a file that cannot be read: {error.strerror}; {led_to(path)}"
         fix = f"run `doit generate` first, or {_NAME_IT}; a relative path counts from this file's directory"
         root.reading.refuse((_FIELD,), message, fix, code=PATH_INVALID)
         return None
@@ -172,8 +172,10 @@ def _at(manifest: Mapping[str, Json], *keys: str) -> Json:
 
 
 def _check_kind(block: Section, kind: str, claimed: Claimed | None) -> None:
-    if claimed is not None and _at(claimed.manifest, "oracle", "kind") != kind:
-        expected = "the kind of oracle that the run manifest names"
+    named = None if claimed is None else _at(claimed.manifest, "oracle", "kind")
+    if claimed is not None and named != kind:
+        known = f"`{named}`, " if named in _KINDS else ""
+        expected = f"{known}the kind of oracle that the run manifest names"
         block.wrong("kind", expected, "name the pack that the benchmark was made from", code=PATH_INVALID)
     elif kind == "endpoint":
         expected = "`python`: this release drives no oracle behind an endpoint"
@@ -191,7 +193,7 @@ def _file(block: Section, key: str, suffixes: tuple[str, ...] = ()) -> _File | N
     if suffixes and path.suffix not in suffixes:
         block.wrong(key, f"a file that ends in {' or '.join(f'`{one}`' for one in suffixes)}", fix, code=PATH_INVALID)
     elif found is None:
-        block.wrong(key, "a file that can be read", fix, code=PATH_INVALID)
+        block.wrong(key, f"a file that can be read; {led_to(path)}", fix, code=PATH_INVALID)
     else:
         return _File(path, found)
     return None
@@ -201,7 +203,7 @@ def _check_pack(block: Section, path: Path, claimed: Claimed) -> None:
     try:
         value = parse_yaml(path.read_bytes(), path=str(path), code=PATH_INVALID).value
     except OSError as error:
-        message = f"names a file that cannot be read: {error.strerror}"
+        message = f"names a file that cannot be read: {error.strerror}; {led_to(path)}"
         block.reading.refuse(block.at("pack_manifest"), message, "make it readable", code=PATH_INVALID)
         return
     except BfclError as error:

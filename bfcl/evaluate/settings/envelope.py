@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from bfcl.canonical import Json
+from bfcl.config.kinds import ENVELOPE_KEY, GENERATION_ONLY, is_scoring_configuration
 from bfcl.errors import EvalError, Problem
-from bfcl.evaluate.settings.load import KEYS
 from bfcl.evaluate.settings.reading import Section, content_hash, open_file
 
 INVALID: Final = "eval_cli_invalid"
@@ -32,10 +30,6 @@ _OPTIONAL: Final = (
     "requests_per_minute",
     "max_infrastructure_stops",
 )
-_SCORING_ONLY: Final = frozenset(KEYS) - {"schema_version", "config_status", "eval"}
-"""Keys that only a scoring configuration has."""
-_GENERATION_ONLY: Final = frozenset({"oracle_pack", "task_generation"})
-"""Keys by which a generation configuration is known, which is what people name by mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +62,14 @@ def load_envelope(path: Path) -> Envelope:
     if is_scoring_configuration(reading.raw):
         # Its own faults are for whoever loads it.
         return Envelope(path=path, eval_config_path=path)
-    foreign = sorted(_GENERATION_ONLY & reading.raw.keys())
+    foreign = sorted(GENERATION_ONLY & reading.raw.keys())
     for key in foreign:
         message = "makes this a generation configuration; expected an envelope or a scoring configuration"
         reading.refuse((key,), message, "name one of them, like `config=configs/eval.cli.yaml`")
     if foreign:
         # Every key of such a file would be refused as unknown, which says less.
         reading.raise_all()
-    root = reading.root(("eval_config_path",), _OPTIONAL)
+    root = reading.root((ENVELOPE_KEY,), _OPTIONAL)
     root.word("schema_version", ("1.0",))
     root.word("family", ("bfcl",))
     root.word("stage", ("eval",))
@@ -94,11 +88,6 @@ def load_envelope(path: Path) -> Envelope:
     )
     reading.raise_all()
     return envelope
-
-
-def is_scoring_configuration(raw: Mapping[str, Json]) -> bool:
-    """Whether a file is meant as a scoring configuration and not as an envelope around one."""
-    return "eval_config_path" not in raw and not _SCORING_ONLY.isdisjoint(raw)
 
 
 def check_probe(envelope: Envelope, *, executable: bool) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.digest import Digest, sha256_json, sha256_of
+from bfcl.digest import Digest
 from bfcl.evaluate.settings.model import (
     Candidate,
     ClaimedSource,
@@ -83,14 +83,6 @@ def scoring_json(scoring: Scoring) -> dict[str, Json]:
     if scoring.executable_continuation != DEFAULT_CONTINUATION:
         told["executable_continuation"] = scoring.executable_continuation
     return told
-
-
-def scoring_with(contract: bytes, fields: Mapping[str, Json]) -> Digest:
-    """`policy_hash`: of the contract document's bytes and of every other field of the `scoring` section by name."""
-    told = {key: value for key, value in fields.items() if key != "contract"}
-    if told.get("executable_continuation") == DEFAULT_CONTINUATION:
-        del told["executable_continuation"]
-    return sha256_json({**told, "contract": {"content_hash": sha256_of(contract)}})
 
 
 def hash_payload(declared: Declared, publication: Publication) -> dict[str, Json]:

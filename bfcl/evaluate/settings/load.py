@@ -10,14 +10,13 @@ from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.digest import sha256_json
+from bfcl.evaluate.settings.assembled import assembled
 from bfcl.evaluate.settings.candidates import read_candidates
 from bfcl.evaluate.settings.claimed import Claimed, NamedOracle, check_translation, read_claimed, read_oracle
 from bfcl.evaluate.settings.hashes import (
     REPEATING,
     Declared,
     by_alias,
-    hash_payload,
-    measurement_payload,
     scoring_json,
 )
 from bfcl.evaluate.settings.model import (
@@ -188,26 +187,5 @@ def _settings(path: Path, read: _Read, source: ClaimedSource, publication: Publi
         outputs=read.outputs,
         held_out=read.held_out,
     )
-    payload = hash_payload(declared, publication)
-    eval_config_hash = sha256_json(payload)
-    return EvalSettings(
-        path=path,
-        schema_version=declared.version,
-        source=source,
-        oracle=declared.oracle,
-        modes=declared.modes,
-        scoring=scoring,
-        limits=declared.limits,
-        repeats=declared.repeats,
-        candidates=declared.candidates,
-        contamination=declared.contamination,
-        publication_requested=publication.requested,
-        outputs=with_hash(declared.outputs, eval_config_hash),
-        held_out=declared.held_out,
-        publication_allowed=publication.allowed,
-        publication_scope=publication.scope,
-        non_publication_reasons=publication.reasons,
-        hash_payload=payload,
-        eval_config_hash=eval_config_hash,
-        measurement_hash=sha256_json(measurement_payload(payload)),
-    )
+    settings = assembled(path, declared, publication)
+    return dataclasses.replace(settings, outputs=with_hash(settings.outputs, settings.eval_config_hash))

@@ -5,7 +5,7 @@ Files are named by where they lie; what is hashed of them is their content (see 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,11 @@ from bfcl.digest import Digest
 
 Mode = Literal["trace", "executable", "held_out_eval"]
 Assurance = Literal["weights_pinned", "provider_managed"]
+
+
+def needs_oracle(modes: Iterable[Mode]) -> bool:
+    """Whether any of the modes runs tasks against the oracle: every mode but the comparison of traces does."""
+    return any(mode != "trace" for mode in modes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,3 +185,13 @@ class EvalSettings:
     def executable(self) -> bool:
         """Whether tasks are driven against the live oracle: then every trace gate is scored in the same run."""
         return "executable" in self.modes
+
+    @property
+    def needs_oracle(self) -> bool:
+        """Whether any task is run against the oracle, public or private."""
+        return needs_oracle(self.modes)
+
+    @property
+    def public(self) -> bool:
+        """Whether public tasks are asked for. Private ones alone come to no manifest and no record."""
+        return any(mode != "held_out_eval" for mode in self.modes)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bfcl.digest import Digest
-from bfcl.errors import did_you_mean
 from bfcl.evaluate.settings.model import Contamination, HeldOutEval, Limits, Mode, Repeats, Scoring
-from bfcl.evaluate.settings.reading import DIGEST, SMALLEST, Section, content_hash
+from bfcl.evaluate.settings.reading import DIGEST, SMALLEST, Section, content_hash, led_to, meant_word
 
 MODES: Final[tuple[Mode, ...]] = ("trace", "executable", "held_out_eval")
 """In the order in which they are stored."""
@@ -52,9 +51,8 @@ def read_modes(block: Section) -> tuple[Mode, ...]:
         if block.reading.is_faulty(block.at("mode", index)):
             continue
         if item not in MODES:
-            guess = did_you_mean(item, MODES) if isinstance(item, str) else None
-            message = f"is no mode; expected one of {words}"
-            block.reading.refuse(block.at("mode", index), message, guess or "remove it", code=_UNSUPPORTED_MODE)
+            message, fix = f"is no mode; expected one of {words}", meant_word(item, MODES) or "remove it"
+            block.reading.refuse(block.at("mode", index), message, fix, code=_UNSUPPORTED_MODE)
         elif item in value[:index]:
             message = "repeats a mode; expected each once"
             block.reading.refuse(block.at("mode", index), message, "remove it", code=_UNSUPPORTED_MODE)
@@ -123,7 +121,7 @@ def _contract(block: Section) -> tuple[Path, Digest]:
     found = content_hash(path)
     if found is None:
         fix = f"write `{BUNDLED}` for the one that this release scores by"
-        block.wrong("contract", "a file that can be read", fix, code=PATH_INVALID)
+        block.wrong("contract", f"a file that can be read; {led_to(path)}", fix, code=PATH_INVALID)
     return path, found or Digest("")
 
 

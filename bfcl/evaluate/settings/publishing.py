@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from bfcl.config.view import Pointer
-from bfcl.evaluate.settings.model import Candidate, Contamination, Mode, Outputs, Scoring
+from bfcl.evaluate.settings.model import Candidate, Contamination, Mode, Outputs, Scoring, needs_oracle
 from bfcl.evaluate.settings.reading import Section
 
 POLICY: Final = "eval_publication_policy_violation"
@@ -89,7 +89,7 @@ def weaknesses(gates: Gates) -> list[Weakness]:
             needed = "`revision` or `weights_digest`"
             reason = f"candidates[{candidate.alias}].model_identity"
             found.append(Weakness(reason, pointer, needed, f"add {needed}"))
-    if not gates.gold_eligible and set(gates.modes) - {"trace"}:
+    if not gates.gold_eligible and needs_oracle(gates.modes):
         needed, fix = "a benchmark that is Gold-eligible", "name another run, or evaluate `[trace]` only"
         found.append(Weakness("source.gold_eligible", ("source_run_manifest",), needed, fix))
     return found

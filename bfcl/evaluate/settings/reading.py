@@ -17,7 +17,7 @@ from bfcl.canonical import Json
 from bfcl.config.paths import shown_path
 from bfcl.config.view import Pointer, dotted
 from bfcl.digest import Digest, sha256_file
-from bfcl.errors import BfclError, EvalError, Problem, did_you_mean
+from bfcl.errors import BfclError, EvalError, Problem, closest, did_you_mean, meant
 from bfcl.evaluate.settings.credentials import (
     PLACEHOLDER,
     REDACTED,
@@ -35,6 +35,8 @@ SMALLEST: Final = math.ulp(0.0)
 """The bound of what has to be above 0."""
 
 SECRET: Final = "secret_in_eval_config"
+_SHORTEST: Final = 3
+"""Of a word that is cut short."""
 ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -94,6 +96,10 @@ class Reading:
         """Whether no fault was found so far."""
         return not self._problems
 
+    def excuse(self, pointer: Pointer) -> None:
+        """Count a value as absent without a word: another fault tells of it."""
+        self._faulty.add(pointer)
+
     def is_faulty(self, pointer: Pointer) -> bool:
         """Whether the value at a place, or one around it, is absent or refused already."""
         return any(pointer[:depth] in self._faulty for depth in range(1, len(pointer) + 1))
@@ -151,14 +157,23 @@ class Section:
         """The section, after noting every key that is not known and every required one that is absent."""
         known = (*required, *optional)
         where = f"`{dotted(self.pointer)}`" if self.pointer else "this file"
+        meant_keys: set[str] = set()
         for key in self._values:
             place = self.at(key)
             if key not in known and not self.reading.is_faulty(place):
                 listed = ", ".join(f"`{one}`" for one in known)
-                fix = (fixes or {}).get(key) or did_you_mean(key, known) or f"remove it; known here: {listed}"
+                own, guess = (fixes or {}).get(key), closest(key, known)
+                if own is None and guess is not None:
+                    meant_keys.add(guess)
+                fix = own or (meant(guess) if guess else f"remove it; known here: {listed}")
                 self.reading.refuse(place, f"is no key of {where}", fix)
         for key in required:
-            if key not in self._values:
+            if key in self._values:
+                continue
+            # A misspelt key is one fault, not an unknown one and an absent one.
+            if key in meant_keys:
+                self.reading.excuse(self.at(key))
+            else:
                 self.reading.refuse(self.at(key), f"is missing; every key of {where} has to be written", f"add `{key}`")
         return self
 
@@ -215,7 +230,7 @@ class Section:
                 return word
         if self.has(key):
             expected = " or ".join(f"`{word}`" for word in words)
-            guess = did_you_mean(value, words) if isinstance(value, str) else None
+            guess = meant_word(value, words)
             quote = f'quote it: `"{value}"`' if isinstance(value, float) and str(value) in words else None
             self.wrong(key, expected, fix or guess or quote)
         return words[0] if default is None else default
@@ -268,6 +283,21 @@ class Section:
         if self.has(key):
             self.wrong(key, "a list of texts, none of them twice")
         return ()
+
+
+def meant_word(value: Json, words: Sequence[str]) -> str | None:
+    """The fix line for a misspelt or shortened word of a vocabulary, None where nothing is close."""
+    if not isinstance(value, str):
+        return None
+    begun = [word for word in words if len(value) >= _SHORTEST and word.startswith(value.lower())]
+    return meant(begun[0]) if len(begun) == 1 else did_you_mean(value, words)
+
+
+def led_to(path: Path) -> str:
+    """Where a path of the file leads, as far as that is there: what is on the disk is no secret of the file."""
+    there = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    told = f"it leads to `{shown_path(there, Path.cwd())}`"
+    return told if there == path else f"{told}, and {redacted(path.relative_to(there).as_posix())} is not in it"
 
 
 def content_hash(path: Path) -> Digest | None:

@@ -10,9 +10,10 @@ from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.files import write_atomic
 
 FILE: Final = "resolved_eval_config.json"
+RESUME_FROM: Final = "resume_from"
 
 
-def resolved_eval_config(settings: EvalSettings) -> dict[str, Json]:
+def resolved_eval_config(settings: EvalSettings, *, resume_from: Path | None = None) -> dict[str, Json]:
     """The document: hashes, what they are of, what may be published; `resolved_paths` are in no hash."""
     oracle = settings.oracle
     return {
@@ -31,12 +32,13 @@ def resolved_eval_config(settings: EvalSettings) -> dict[str, Json]:
             "pack_manifest": None if oracle is None else str(oracle.pack_manifest),
             "oracle_resource": None if oracle is None else str(oracle.resource),
             "output_dir": str(settings.outputs.output_dir),
+            RESUME_FROM: None if resume_from is None else str(resume_from),
         },
     }
 
 
-def write_resolved(settings: EvalSettings) -> Path:
+def write_resolved(settings: EvalSettings, *, resume_from: Path | None = None) -> Path:
     """Write the document into the output directory, which has to be there; returns its path."""
     path = settings.outputs.output_dir / FILE
-    write_atomic(path, readable_json(resolved_eval_config(settings)))
+    write_atomic(path, readable_json(resolved_eval_config(settings, resume_from=resume_from)))
     return path

@@ -35,7 +35,8 @@ _SELECTED: Final[Mapping[str, str]] = {
 _TREE: Final = "tree/"
 _PATHS: Final = "stage_cache/pack_paths.json"
 _UNDECLARED: Final = "not a declared oracle input, and still part of the pack"
-_RESTORE: Final = "restore the pack as it was, or generate the benchmark again and evaluate that one"
+RESTORE: Final = "restore the pack as it was, or generate the benchmark again and evaluate that one"
+SETTLE: Final = "start the evaluation again once nobody edits the pack"
 _NAME_IT: Final = "set `source_oracle.resource` to the file that the pack's manifest selects"
 
 
@@ -79,14 +80,13 @@ def _resource_hash(named: SourceOracle, resolved: Digest | None) -> Digest:
     try:
         seen = sha256_file(named.resource)
     except OSError as error:
-        message = f"`{named.resource.name}` cannot be read: {error.strerror}; the configuration was read with it"
+        message = f"`{named.resource.name}` cannot be read: {error.strerror}; the evaluation was configured with it"
         raise EvalError(
-            refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=_RESTORE)
+            refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=RESTORE)
         ) from None
     if seen != resolved:
-        message = f"`{named.resource.name}` has {seen}, the configuration was read against {resolved}"
-        fix = "start the evaluation again once nobody edits the pack"
-        raise EvalError(refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=fix))
+        message = f"`{named.resource.name}` has {seen}; the evaluation was configured with {resolved}"
+        raise EvalError(refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=SETTLE))
     return seen
 
 
@@ -159,7 +159,7 @@ def _moved(release: Release, after: Mapping[str, Digest], pack: Pack | None, roo
             field=logical,
             subject=None if inside else logical,
         )
-        yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=_RESTORE)
+        yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
 
 
 def _declared(release: Release, pack: Pack | None) -> Mapping[str, str]:
@@ -210,7 +210,7 @@ def _fingerprint_problems(release: Release, pack: Pack) -> Iterator[Problem]:
         if stated.get(name) != seen:
             message = f"the pack at hand has {name} {seen}, {MANIFEST_FILE} says {stated.get(name)}"
             place = Place(file=release.run_dir / MANIFEST_FILE, field=f"pack.{name}")
-            yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=_RESTORE)
+            yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
 
 
 def _override_problems(release: Release, pack: Pack) -> Iterator[Problem]:
@@ -248,4 +248,4 @@ def probe(oracle: CheckedOracle) -> None:
     if found.missing_callables:
         listed = ", ".join(sorted(found.missing_callables))
         message = f"the backend exposes no usable {listed}; expected call_tool, get_state, list_tools, reset"
-        raise EvalError(refusal(Gate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=_RESTORE))
+        raise EvalError(refusal(Gate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=RESTORE))

@@ -28,6 +28,12 @@ SCHEMA_VERSION: Final = "1.0"
 
 def write_verification_report(settings: EvalSettings, verified: VerifiedSource, *, at: datetime) -> Path:
     """Say what was verified, and take an earlier failure away. Raises: StageError `storage_failed`."""
+    document = verification_report(settings, verified, written_at=_instant(at))
+    return _write(settings, VERIFICATION_REPORT, VERIFICATION_FAILURE, document)
+
+
+def verification_report(settings: EvalSettings, verified: VerifiedSource, *, written_at: str) -> dict[str, Json]:
+    """What was verified."""
     oracle = verified.oracle
     pack = verified.manifest["pack"]
     told: dict[str, Json] = {
@@ -52,19 +58,28 @@ def write_verification_report(settings: EvalSettings, verified: VerifiedSource, 
         },
         "exposures": [exposure.to_json() for exposure in verified.exposures],
     }
-    return _write(settings, VERIFICATION_REPORT, VERIFICATION_FAILURE, told, at)
+    return _document(settings, VERIFICATION_REPORT, told, written_at)
 
 
 def write_verification_failure(settings: EvalSettings, error: EvalError, *, at: datetime) -> Path:
     """Say which gate refused and why, and take an earlier report away. Raises: StageError `storage_failed`."""
     told: dict[str, Json] = {"failures": [_failure(problem) for problem in error.problems]}
-    return _write(settings, VERIFICATION_FAILURE, VERIFICATION_REPORT, told, at)
+    document = _document(settings, VERIFICATION_FAILURE, told, _instant(at))
+    return _write(settings, VERIFICATION_FAILURE, VERIFICATION_REPORT, document)
 
 
 def write_contamination_report(settings: EvalSettings, verified: VerifiedSource, plan: Plan, *, at: datetime) -> Path:
     """Say who gets which tasks and why, and take an earlier failure away. Raises: StageError `storage_failed`."""
+    document = contamination_report(settings, verified, plan, written_at=_instant(at))
+    return _write(settings, CONTAMINATION_REPORT, CONTAMINATION_FAILURE, document)
+
+
+def contamination_report(
+    settings: EvalSettings, verified: VerifiedSource, plan: Plan, *, written_at: str
+) -> dict[str, Json]:
+    """Who gets which tasks and why."""
     told: dict[str, Json] = {**_judged(settings, verified), "plan_identity": plan.plan_identity, **plan_json(plan)}
-    return _write(settings, CONTAMINATION_REPORT, CONTAMINATION_FAILURE, told, at)
+    return _document(settings, CONTAMINATION_REPORT, told, written_at)
 
 
 def write_contamination_failure(
@@ -76,7 +91,8 @@ def write_contamination_failure(
         "verdicts": [verdict.to_json() for verdict in verdicts_of(settings, verified)],
         "failures": [_failure(problem) for problem in error.problems],
     }
-    return _write(settings, CONTAMINATION_FAILURE, CONTAMINATION_REPORT, told, at)
+    document = _document(settings, CONTAMINATION_FAILURE, told, _instant(at))
+    return _write(settings, CONTAMINATION_FAILURE, CONTAMINATION_REPORT, document)
 
 
 def _judged(settings: EvalSettings, verified: VerifiedSource) -> dict[str, Json]:
@@ -105,19 +121,26 @@ def _failure(problem: Problem) -> Json:
     }
 
 
-def _write(settings: EvalSettings, name: str, other: str, told: Mapping[str, Json], at: datetime) -> Path:
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
+def _document(settings: EvalSettings, name: str, told: Mapping[str, Json], written_at: str) -> dict[str, Json]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": "failed" if name in (VERIFICATION_FAILURE, CONTAMINATION_FAILURE) else "passed",
+        "written_at": written_at,
+        "eval_config_hash": settings.eval_config_hash,
+        **told,
+    }
+
+
+def _write(settings: EvalSettings, name: str, other: str, document: Mapping[str, Json]) -> Path:
     """Write one file and take its counterpart away first: they must never stand side by side."""
     directory = settings.outputs.output_dir
     with storage(directory):
         directory.mkdir(parents=True, exist_ok=True)
         remove_whole(directory / other)
-    document: dict[str, Json] = {
-        "schema_version": SCHEMA_VERSION,
-        "status": "failed" if name in (VERIFICATION_FAILURE, CONTAMINATION_FAILURE) else "passed",
-        "written_at": at.astimezone(UTC).isoformat(),
-        "eval_config_hash": settings.eval_config_hash,
-        **told,
-    }
     path = directory / name
     write_atomic(path, readable_json(document))
     return path

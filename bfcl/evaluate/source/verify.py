@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from bfcl.canonical import Json
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.exposures import read_exposures
-from bfcl.evaluate.source.gates import SHOWN, Gate, Place, refusal
+from bfcl.evaluate.source.gates import Gate, Place, refusal
 from bfcl.evaluate.source.held_out import check_held_out
 from bfcl.evaluate.source.oracle import RESOURCE_MISMATCH, check_oracle, probe
 from bfcl.evaluate.source.published import open_source
@@ -20,6 +21,9 @@ from bfcl.stages.artifacts import MANIFEST_FILE
 
 UNAUTHORIZED: Final = "eval_executable_unauthorized"
 LINEAGE_INVALID: Final = "eval_source_translation_lineage_invalid"
+
+_SMOKE: Final = "smoke_no_publication"
+_IDS_SHOWN: Final = 3
 
 
 def verify_source(settings: EvalSettings, *, probe_oracle: bool) -> VerifiedSource:
@@ -44,8 +48,8 @@ def _oracle(settings: EvalSettings, release: Release, *, probe_oracle: bool) -> 
     if oracle is not None and probe_oracle:
         probe(oracle)
         return dataclasses.replace(oracle, probed=True)
-    unprobed = sorted(set(settings.modes) - {"trace"})
-    if unprobed:
+    if settings.needs_oracle:
+        unprobed = sorted(mode for mode in settings.modes if mode != "trace")
         lacking = "probe_oracle is false" if oracle is not None else "source_oracle is null"
         message = f"{lacking} with mode {', '.join(unprobed)}; expected an oracle that was probed"
         fix = "set `probe_oracle: true` and name the pack, or evaluate with `mode: [trace]`"
@@ -56,20 +60,38 @@ def _oracle(settings: EvalSettings, release: Release, *, probe_oracle: bool) -> 
 
 def _gold_problems(settings: EvalSettings, release: Release, tables: Tables) -> Iterator[Problem]:
     """Executable modes measure on Gold rows of a Gold release only."""
-    if not set(settings.modes) - {"trace"}:
+    if not settings.needs_oracle:
         return
-    fix = "evaluate with `mode: [trace]`, or generate a Gold benchmark"
-    if release.manifest["gold_eligible"] is not True:
-        reasons = release.manifest["gold_ineligibility_reasons"]
-        listed = ", ".join(map(str, reasons)) if isinstance(reasons, list) else ""
-        message = f"gold_eligible is false ({listed}); expected a Gold benchmark for an executable mode"
-        place = Place(file=release.run_dir / MANIFEST_FILE, field="gold_eligible")
-        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place, fix=fix)
     others = [row.task_id for row in tables.rows if not row.published["gold_eligible"]]
-    for task_id in others[:SHOWN]:
-        message = f"row `{task_id}` has gold_eligible false; expected true in each of {len(tables.rows)} rows"
+    listed = ", ".join(f"`{task_id}`" for task_id in others[:_IDS_SHOWN])
+    more = ", ..." if len(others) > _IDS_SHOWN else ""
+    rows = f"{len(others)} of {len(tables.rows)} rows ({listed}{more})" if others else "no row"
+    if release.manifest["gold_eligible"] is not True:
+        reasons = [str(one) for one in _listed(release.manifest["gold_ineligibility_reasons"])]
+        message = (
+            f"gold_eligible is false ({', '.join(reasons)}), as in {rows}; expected a Gold benchmark for an "
+            "executable mode"
+        )
+        place = Place(file=release.run_dir / MANIFEST_FILE, field="gold_eligible")
+        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place, fix=_to_gold(reasons))
+    elif others:
+        message = f"gold_eligible is false in {rows} and true in {MANIFEST_FILE}; expected true in each row"
         place = Place(file=release.path("published"), field="gold_eligible")
-        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place, fix=fix)
+        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place)
+
+
+def _to_gold(reasons: Sequence[str]) -> str:
+    """How a release gets to be Gold. A policy is an edit away, other reasons are explained by their code."""
+    edits = []
+    if _SMOKE in reasons:
+        edits.append("write `lineage: {policy: strict_separation}` in the generation configuration")
+    edits += [f"mend what `bfcl explain {one}` tells of" for one in reasons if one != _SMOKE]
+    steps = [*edits, "run `doit generate` again"] if edits else ["evaluate a run that is Gold"]
+    return f"{', '.join(steps)}; or evaluate with `mode: [trace]`"
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _translation_problems(settings: EvalSettings) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from typing import Any
 from bfcl.canonical import readable_json
 from bfcl.digest import sha256_file
 from bfcl.modelio.log_form import LogForm
+from bfcl.tables.task_results import TASK_RESULTS_FILE, read_task_results, write_task_results
 from tests.evaluate.after.finishing import Data
 
 
@@ -27,6 +28,17 @@ def restate(directory: Path) -> None:
             entry["content_hash"] = sha256_file(directory / entry["file"])
 
     edit_json(directory / "eval_manifest.json", edit)
+
+
+def succeed(directory: Path) -> None:
+    """Let every task of the one candidate have succeeded, in report, table and manifest alike."""
+    path = directory / TASK_RESULTS_FILE
+    rows = read_task_results(path)
+    for row in rows:
+        row["task_success"] = True
+    write_task_results(path, rows)
+    edit_json(directory / "eval_report.json", lambda report: report["candidates"][0].update(successful_tasks=len(rows)))
+    restate(directory)
 
 
 def forge(path: Path, form: LogForm, edit: Callable[[Data], bool]) -> None:

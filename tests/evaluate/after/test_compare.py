@@ -12,12 +12,12 @@ import pytest
 from bfcl.canonical import canonical_text
 from bfcl.errors import ConfigError
 from bfcl.evaluate.after.compare import compare
-from bfcl.evaluate.after.comparison_page import comparison_page
+from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text
 from bfcl.evaluate.after.sides import side_of
 from bfcl.evaluate.score.intervals import SEED
 from bfcl.tables.task_results import read_task_results
-from tests.evaluate.after.finishing import Data, Evaluated
-from tests.evaluate.after.forging import edit_json
+from tests.evaluate.after.finishing import DEPARTURES, Data, Evaluated, finish
+from tests.evaluate.after.forging import edit_json, succeed
 from tests.evaluate.refusals import refused
 
 Copied = Callable[[Path], Path]
@@ -114,10 +114,35 @@ def test_compare_refuses_everything_that_differs_at_once(evaluated: Evaluated, c
     assert problems[2].message == f"limits.max_turns is 3; {evaluated.trace}:gold has 12"
 
 
-def test_compare_allows_another_number_of_tasks_in_flight(evaluated: Evaluated, copied: Copied) -> None:
+def test_compare_allows_another_number_of_tasks_in_flight(evaluated: Evaluated) -> None:
+    other = finish(
+        evaluated.site,
+        {"solo": DEPARTURES["lower"]},
+        lambda config: config["limits"].update(max_parallel_tasks=1),
+        name="one-by-one",
+    )
+    assert compared(f"{evaluated.trace}:gold", str(other))["paired_tasks"] == 10
+
+
+def test_compare_refuses_a_table_and_report_that_were_forged_together(evaluated: Evaluated, copied: Copied) -> None:
     directory = copied(evaluated.solo)
-    edit_json(directory / "eval_manifest.json", lambda manifest: manifest["limits"].update(max_parallel_tasks=1))
-    assert compared(f"{evaluated.trace}:gold", str(directory))["paired_tasks"] == 10
+    succeed(directory)
+    problems = refused(lambda: compared(f"{evaluated.trace}:gold", str(directory)))
+    assert [problem.code for problem in problems] == ["eval_artifact_invalid"] * 2
+    assert "candidates[0].successful_tasks is 10; the records give" in problems[0].message
+    assert "task_success is true; the records give false" in problems[1].message
+
+
+def test_compare_takes_a_result_without_records_at_its_word_and_says_so(evaluated: Evaluated) -> None:
+    def forget(config: Data) -> None:
+        config["publication"]["requested"] = False
+        config["outputs"]["cache_candidate_responses"] = False
+
+    other = finish(evaluated.site, {"solo": DEPARTURES["lower"]}, forget, name="forgetful")
+    document = compared(f"{evaluated.trace}:gold", str(other))
+    assert (document["first"]["verified"], document["second"]["verified"]) == (True, False)
+    assert "\n`solo` of `run-forgetful` kept no records: it is taken at its word.\n" in comparison_page(document)
+    assert "at its word" not in comparison_page(compared(f"{evaluated.trace}:gold", str(evaluated.solo)))
 
 
 def test_compare_refuses_a_candidate_against_itself(evaluated: Evaluated) -> None:
@@ -139,3 +164,31 @@ def test_comparison_page_tells_table_groups_and_flips(evaluated: Evaluated) -> N
     assert "## Better by the first: 10\n" in page
     assert "## Better by the second: 0\n" in page
     assert page.count("\n- `") == 10
+    tested, untested = page.partition("## Kinds of task")[2].split("\nNot tested: ")
+    assert "template_id" not in tested
+    assert [line.split(" | ")[1] for line in untested.splitlines() if line.startswith("| template_id |")] == [
+        f"`{one['value']}`" for one in found["groups"]["untested"] if one["dimension"] == "template_id"
+    ]
+    assert tested.count("\n| ") - 1 == len(found["groups"]["tests"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"),
+    [
+        (1.0, "1.0000"),
+        (0.03125, "0.0312"),
+        (0.001, "0.0010"),
+        (2.0679515e-10, "2.1e-10"),
+        (0.00095, "9.5e-04"),
+        (0, "0.0000"),
+    ],
+)
+def test_p_text_keeps_two_digits_of_a_small_p_value(p_value: float, text: str) -> None:
+    assert p_text(p_value) == text
+
+
+def test_difference_text_tells_the_interval_where_there_is_one(evaluated: Evaluated) -> None:
+    found = compared(f"{evaluated.trace}:gold", f"{evaluated.trace}:mute")
+    assert difference_text(found) == "1.0000, 95 % interval 1.0000 to 1.0000"
+    found["difference"]["clustered_by_template_id"]["interval"] = None
+    assert difference_text(found) == "1.0000, 95 % interval none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +11,14 @@ import pytest
 
 from bfcl.digest import sha256_file
 from bfcl.evaluate.after.finished import open_finished
+from bfcl.evaluate.after.rebuild import rebuild
+from bfcl.evaluate.after.verify import verify_evaluation
 from tests.evaluate.after.finishing import Data, Evaluated
 from tests.evaluate.after.forging import edit_json, restate
 from tests.evaluate.refusals import refused
 
 Copied = Callable[[Path], Path]
+Edit = Callable[[Path], None]
 RESTORE = (
     "\n  fix: restore the file from a copy, or evaluate into another `outputs.output_dir`; results are never mended"
 )
@@ -45,13 +49,69 @@ def test_open_finished_knows_no_other_candidate(evaluated: Evaluated) -> None:
         open_finished(evaluated.trace).measured("nobody")
 
 
-def test_open_finished_refuses_a_directory_without_a_manifest(evaluated: Evaluated, copied: Copied) -> None:
-    directory = copied(evaluated.trace)
+RUN = "the directory holds a generation run (run_manifest.json), and no evaluation"
+NAME = "name the output directory of a finished evaluation"
+INTERRUPTED = "the evaluation was interrupted, and holds no result yet"
+RESUME = "name the directory as `--resume-from` of a new run: what is on record is not asked again"
+
+
+def interrupted(*files: str) -> Edit:
+    def edit(directory: Path) -> None:
+        for path in list(directory.iterdir()):
+            if path.name not in files:
+                path.unlink()
+
+    return edit
+
+
+def left_out(directory: Path) -> None:
     (directory / "eval_manifest.json").unlink()
-    assert told(directory) == [
-        "eval_manifest.json: eval_artifact_invalid: is not there: a directory without it is no finished evaluation"
-        f"{RESTORE}"
-    ]
+
+
+def replaced_by_a_run(directory: Path) -> None:
+    interrupted()(directory)
+    (directory / "run_manifest.json").write_text("{}")
+
+
+def holding(count: int) -> Edit:
+    def edit(directory: Path) -> None:
+        interrupted()(directory)
+        for number in range(count):
+            (directory / f"mine-{number}").mkdir()
+            (directory / f"mine-{number}" / "eval_manifest.json").write_text("{}")
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "what", "fix"),
+    [
+        (replaced_by_a_run, RUN, "verify it with `bfcl verify`, or name the output directory of an evaluation of it"),
+        (
+            left_out,
+            "the evaluation was told to leave it out, or was stopped at its very end",
+            "name the directory as `--resume-from` of a new run with `outputs.write_eval_manifest: true`",
+        ),
+        (interrupted("candidate_io_cache.jsonl"), INTERRUPTED, RESUME),
+        (interrupted("resolved_eval_config.json"), INTERRUPTED, RESUME),
+        (holding(2), "the directory holds 2 evaluations (mine-0, mine-1)", "name one of them"),
+        (
+            holding(6),
+            "the directory holds 6 evaluations (mine-0, mine-1, mine-2, mine-3, mine-4, ...)",
+            "name one of them",
+        ),
+        (interrupted(), "a directory without it is no finished evaluation", NAME),
+        (shutil.rmtree, "there is no such directory", NAME),
+    ],
+)
+@pytest.mark.parametrize("read", [open_finished, verify_evaluation, rebuild])
+def test_reader_of_a_directory_without_a_manifest_says_what_it_is(
+    read: Callable[[Path], object], edit: Edit, what: str, fix: str, evaluated: Evaluated, copied: Copied
+) -> None:
+    directory = copied(evaluated.trace)
+    edit(directory)
+    (problem,) = refused(lambda: read(directory))
+    assert str(problem) == f"{directory}/eval_manifest.json: eval_artifact_invalid: is not there: {what}\n  fix: {fix}"
 
 
 def test_open_finished_refuses_every_file_that_is_not_as_committed(evaluated: Evaluated, copied: Copied) -> None:

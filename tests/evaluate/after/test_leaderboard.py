@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from bfcl.evaluate.after.leaderboard import leaderboard
 from bfcl.evaluate.score.intervals import wilson
 from tests.evaluate.after.finishing import Data, Evaluated
-from tests.evaluate.after.forging import edit_json, restate
+from tests.evaluate.after.forging import edit_json, restate, succeed
 from tests.evaluate.refusals import refused
 
 Copied = Callable[[Path], Path]
@@ -44,19 +46,36 @@ def test_leaderboard_does_not_depend_on_the_order_of_directories(evaluated: Eval
     assert one.to_json() == other.to_json()
 
 
-def test_leaderboard_refuses_what_may_not_be_published_by_name(evaluated: Evaluated, copied: Copied) -> None:
+@pytest.mark.parametrize(
+    ("reasons", "fix"),
+    [
+        (["publication.requested"], ""),
+        (
+            ["candidates[lower].model_identity", "candidates[solo].model_identity", "publication.requested"],
+            ", `revision` or `weights_digest` in `model_identity` of lower, solo",
+        ),
+        (
+            ["candidates[solo].model_identity", "outputs.write_task_results", "scoring.task_success"],
+            ", `revision` or `weights_digest` in `model_identity` of solo, without what else bars it "
+            "(outputs.write_task_results, scoring.task_success)",
+        ),
+    ],
+)
+def test_leaderboard_refuses_what_may_not_be_published_by_name_with_all_that_it_takes(
+    reasons: list[str], fix: str, evaluated: Evaluated, copied: Copied
+) -> None:
     directory = copied(evaluated.solo)
 
     def weaken(document: Data) -> None:
         document["publication_allowed"] = False
-        document["non_publication_reasons"] = ["publication.requested"]
+        document["non_publication_reasons"] = reasons
 
     edit_json(directory / "eval_report.json", weaken)
     edit_json(directory / "eval_manifest.json", weaken)
     restate(directory)
     assert told(evaluated.trace, directory) == [
-        f"leaderboard_ineligible: {directory}: may not be published: publication.requested; expected results that may\n"
-        "  fix: evaluate with `publication.requested: true`, or leave the directory out"
+        f"leaderboard_ineligible: {directory}: may not be published: {', '.join(reasons)}; expected results that may\n"
+        f"  fix: evaluate again with `publication.requested: true`{fix}; or leave the directory out"
     ]
 
 
@@ -66,6 +85,31 @@ def test_leaderboard_refuses_what_was_measured_otherwise_by_name(evaluated: Eval
     assert told(evaluated.trace, directory) == [
         f"leaderboard_ineligible: {directory}:solo: limits.max_turns is 3; {evaluated.trace}:gold has 12{ALIKE}"
     ]
+
+
+def test_leaderboard_refuses_a_table_and_report_that_were_forged_together(evaluated: Evaluated, copied: Copied) -> None:
+    directory = copied(evaluated.solo)
+    succeed(directory)
+    problems = refused(lambda: leaderboard([evaluated.trace, directory]))
+    assert [problem.code for problem in problems] == ["eval_artifact_invalid"] * 2
+    assert "candidates[0].successful_tasks is 10; the records give" in problems[0].message
+    assert "task_success is true; the records give false" in problems[1].message
+
+
+def test_leaderboard_refuses_metrics_that_the_hash_of_the_aggregate_is_not_of(
+    evaluated: Evaluated, copied: Copied
+) -> None:
+    directory = copied(evaluated.solo)
+
+    def better(report: Data) -> None:
+        metric = report["candidates"][0]["metrics"]["task_success_rate"]
+        metric["numerator"] = metric["denominator"]
+
+    edit_json(directory / "eval_report.json", better)
+    restate(directory)
+    (problem,) = refused(lambda: leaderboard([evaluated.trace, directory]))
+    assert (problem.code, problem.path) == ("eval_artifact_invalid", f"{directory}/eval_report.json")
+    assert "candidates[0].metrics.task_success_rate.numerator is 10; the records give" in problem.message
 
 
 def test_leaderboard_refuses_a_model_twice(evaluated: Evaluated, copied: Copied) -> None:

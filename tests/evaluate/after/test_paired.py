@@ -15,6 +15,7 @@ from bfcl.evaluate.after.paired import (
     group_tests,
     mean_difference,
     tally,
+    untested_groups,
 )
 from bfcl.evaluate.score.breakdowns import Kinds
 from bfcl.evaluate.score.intervals import SEED
@@ -84,20 +85,14 @@ def test_difference_interval_of_one_template_each_holds_the_mean(drawn: list[tup
         assert min(differences) - 1e-9 <= interval.low <= interval.high <= max(differences) + 1e-9
 
 
-def test_group_tests_adjust_over_all_groups_of_all_dimensions() -> None:
-    pairs = [pair(str(number), YES, NO, category="c" if number % 2 else "d") for number in range(12)]
-    found = group_tests(pairs)
-    assert [(one.dimension, one.value, one.tasks) for one in found] == [
-        ("category", "c", 6),
-        ("category", "d", 6),
-        ("difficulty", None, 12),
-        ("turn_policy", "single", 12),
-        ("language", "en", 12),
-        ("call_order", "any", 12),
-        ("template_id", "t", 12),
+def test_group_tests_adjust_over_the_dimensions_that_part_the_tasks() -> None:
+    pairs = [
+        pair(str(number), YES, NO, category="c" if number % 2 else "d", template=f"t{number}") for number in range(12)
     ]
-    smallest = 2 / 2**12
-    assert [one.adjusted for one in found] == [2 * (2 / 2**6)] * 2 + [7 * smallest] * 5
+    found = group_tests(pairs)
+    assert [(one.dimension, one.value, one.tasks) for one in found] == [("category", "c", 6), ("category", "d", 6)]
+    # Not times sixteen: neither twelve templates nor four dimensions of one value weaken these two.
+    assert [one.adjusted for one in found] == [2 * (2 / 2**6)] * 2
     assert found[0].to_json() == {
         "dimension": "category",
         "value": "c",
@@ -107,6 +102,32 @@ def test_group_tests_adjust_over_all_groups_of_all_dimensions() -> None:
         "p_value": 2 / 2**6,
         "p_value_holm": 4 / 2**6,
     }
+
+
+def test_untested_groups_are_single_templates_and_what_all_tasks_are_of() -> None:
+    pairs = [pair("a", YES, NO, template="x"), pair("b", YES, YES, template="y", category="d")]
+    found = untested_groups(pairs)
+    assert [(one.dimension, one.value, one.tasks) for one in found] == [
+        ("difficulty", None, 2),
+        ("turn_policy", "single", 2),
+        ("language", "en", 2),
+        ("call_order", "any", 2),
+        ("template_id", "x", 1),
+        ("template_id", "y", 1),
+    ]
+    assert found[4].to_json() == {
+        "dimension": "template_id",
+        "value": "x",
+        "tasks": 1,
+        "table": {"both": 0, "only_first": 1, "only_second": 0, "neither": 0},
+        "difference": 1.0,
+    }
+
+
+def test_group_tests_of_tasks_that_are_all_alike_are_none() -> None:
+    pairs = [pair("a", YES, NO), pair("b", YES, NO)]
+    assert group_tests(pairs) == ()
+    assert len(untested_groups(pairs)) == 6
 
 
 def test_flips_list_tasks_each_way_in_order() -> None:

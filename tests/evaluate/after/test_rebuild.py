@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bfcl.digest import sha256_file
 from bfcl.evaluate.after.rebuild import rebuild, verified_offline
-from bfcl.evaluate.after.recorded_settings import recorded_settings
+from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.source.verify import verify_source
@@ -56,3 +58,35 @@ def test_verified_offline_gives_the_identities_of_the_gates_without_running_the_
     assert offline.verification_identity == probed.verification_identity
     assert offline.oracle is not None
     assert not offline.oracle.probed
+
+
+PACK = "the pack changed since the evaluation: restore it, or name a copy of the one that it was made of with --pack"
+
+
+def test_rebuild_tells_a_reader_of_a_pack_that_changed_since_and_takes_a_copy(
+    evaluated: Evaluated, tmp_path: Path
+) -> None:
+    edited = tmp_path / "edited"
+    shutil.copytree(evaluated.site.pack, edited)
+    was = sha256_file(edited / "backend.py")
+    (edited / "backend.py").write_bytes((edited / "backend.py").read_bytes() + b"# a comment\n")
+    (problem,) = refused(lambda: rebuild(evaluated.executable, Whereabouts(pack=edited)))
+    assert str(problem) == (
+        f"{edited}/backend.py: eval_source_oracle_pack_drift: `backend.py` has {sha256_file(edited / 'backend.py')}; "
+        f"the evaluation was configured with {was} (gate ten, the oracle's pack)\n  fix: {PACK}"
+    )
+    shutil.copy(evaluated.site.pack / "backend.py", edited / "backend.py")
+    (edited / "notes.txt").write_text("other")
+    (problem,) = refused(lambda: rebuild(evaluated.executable, Whereabouts(pack=edited)))
+    assert problem.message.startswith("tree/notes.txt was added since the benchmark was made")
+    assert problem.fix == PACK
+    (edited / "notes.txt").unlink()
+    assert rebuild(evaluated.executable, Whereabouts(pack=edited)).result.eval_run_id == "run-executable"
+
+
+def test_rebuild_keeps_the_fix_of_what_only_lies_in_the_pack(evaluated: Evaluated, tmp_path: Path) -> None:
+    edited = tmp_path / "edited"
+    shutil.copytree(evaluated.site.pack, edited)
+    (edited / "__pycache__").mkdir()
+    (problem,) = refused(lambda: rebuild(evaluated.executable, Whereabouts(pack=edited)))
+    assert problem.fix == "delete it, and set PYTHONDONTWRITEBYTECODE=1 where you import the pack yourself"

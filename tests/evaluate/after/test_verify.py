@@ -285,10 +285,3 @@ def test_verify_refuses_a_configuration_that_was_changed(
         message = message.replace("HASH", original["eval_config_hash"])
         message = message.replace("OTHER", sha256_json(now["payload"]))
     assert problem == f"resolved_eval_config.json: eval_artifact_invalid: {message}{RESTORE}"
-
-
-def test_verify_refuses_a_directory_that_is_no_finished_evaluation(tmp_path: Path) -> None:
-    assert told(tmp_path) == [
-        "eval_manifest.json: eval_artifact_invalid: is not there: a directory without it is no finished evaluation"
-        f"{RESTORE}"
-    ]

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.digest import sha256_of
-from bfcl.evaluate.held_out.measures import Comparison, Rate, Side, Stratum, compared, rate, strata_of
+from bfcl.evaluate.held_out.measures import Comparison, Side, Stratum, compared, strata_of
 from bfcl.evaluate.records import FailureRecord, TaskScore
 from bfcl.evaluate.score.intervals import wilson
+from bfcl.evaluate.score.rates import Rate
 from tests.evaluate.held_out.bench import Bench
 
 READ, BOTH = Stratum("get_kiln", "single_turn"), Stratum("get_kiln", "multi_tool")
@@ -56,10 +57,6 @@ def test_gap_is_null_where_a_side_has_no_task() -> None:
     told = Comparison(seen=Rate(successes=1, tasks=2), held_out=Rate(successes=0, tasks=0)).to_json()
     assert told["gap"] is None
     assert told["held_out"] == {"successes": 0, "tasks": 0, "success_rate": None, "interval": None}
-
-
-def test_rate_counts_a_stopped_task_as_no_success() -> None:
-    assert rate([score("a"), score("b", "episode.episode_timeout")]) == Rate(successes=1, tasks=2)
 
 
 def test_strata_of_has_one_for_each_tool_and_one_for_none(bench: Bench) -> None:

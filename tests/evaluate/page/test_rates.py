@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bfcl.evaluate.page.rates import GateRate, Rate, by_kind, gate_rates, headline, standing
+from bfcl.evaluate.page.rates import GateRate, by_kind, gate_rates, headline, standing
 from bfcl.evaluate.score.breakdowns import clusters
 from bfcl.evaluate.score.intervals import cluster_bootstrap, wilson
+from bfcl.evaluate.score.rates import Rate
 from tests.evaluate.page.pages import Told, page_data
 from tests.evaluate.score.episodes import ANSWERS
 
@@ -20,11 +21,6 @@ def test_standing_tells_the_rate_with_and_without_stops_of_the_run() -> None:
         1,
     )
     assert (found.all.share, found.all.interval) == (0.4, wilson(2, 5))
-
-
-def test_rate_of_nothing_has_neither_share_nor_interval() -> None:
-    nothing = standing([]).all
-    assert (nothing.share, nothing.interval) == (None, None)
 
 
 def test_headline_is_clustered_as_the_breakdowns_are() -> None:

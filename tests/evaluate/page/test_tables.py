@@ -31,7 +31,7 @@ def test_comparison_rows_tell_difference_in_points_and_both_p_values() -> None:
     assert len(row) == len(tables.COMPARISON_HEAD)
     groups = tables.group_rows(made)
     assert len(groups[0]) == len(tables.GROUP_HEAD)
-    assert ("language", "en", "8", "6", "0", "+75.0 points", "0.0312") in [row[:7] for row in groups]
+    assert ("turn policy", "single_turn", "4", "4", "0", "+100.0 points", "0.1250") in [row[:7] for row in groups]
 
 
 def test_usage_row_tells_what_is_known_and_never_guesses() -> None:

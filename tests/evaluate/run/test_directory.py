@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bfcl.canonical import Json, readable_json
-from bfcl.evaluate.run.directory import Before, look, recorded_files, refuse_other_inputs, report_file
+from bfcl.evaluate.run.directory import Before, look, recorded_files, report_file
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.settings.model import EvalSettings
 from tests.evaluate.refusals import refused
@@ -63,7 +63,9 @@ def test_id_of_a_report_with_the_same_configuration_is_reused(settings: EvalSett
     assert look(settings, HOW) == Before(eval_run_id="R", concluded=True, manifest=None)
 
 
-def test_report_of_another_configuration_and_run_is_refused_with_both(settings: EvalSettings) -> None:
+def test_report_of_another_configuration_and_run_that_no_manifest_makes_a_result_is_refused_with_both(
+    settings: EvalSettings,
+) -> None:
     leave_result(settings, eval_config_hash="sha256:0")
     assert told(settings, replace(HOW, eval_run_id="S")) == [
         f"out/eval_report.json: eval_runner_invalid: is of the configuration sha256:0; this one is "
@@ -90,7 +92,7 @@ def test_reports_of_gates_are_no_unfinished_run(settings: EvalSettings) -> None:
 
 
 def test_finished_run_without_its_report_is_refused(settings: EvalSettings) -> None:
-    leave(settings, "eval_manifest.json", {})
+    leave(settings, "eval_manifest.json", {"eval_config_hash": settings.eval_config_hash})
     assert told(settings)[0].startswith(
         "out/eval_report.json: eval_artifact_invalid: is gone, and the manifest speaks of it\n"
     )
@@ -118,14 +120,37 @@ def test_caches_that_are_kept_follow_from_modes_and_switches(settings: EvalSetti
     assert recorded_files(replace(settings, outputs=off)) == ("tool_trace_cache",)
 
 
-def test_finished_directory_of_other_inputs_is_refused(settings: EvalSettings) -> None:
-    refuse_other_inputs(settings)
-    leave(settings, "eval_manifest.json", {"eval_config_hash": settings.eval_config_hash})
-    refuse_other_inputs(settings)
+OTHER_RESULT = (
+    "out/eval_manifest.json: eval_cli_artifact_conflict: is the result of the configuration sha256:0; this one is {}\n"
+    "  fix: name another `outputs.output_dir`; `{{eval_config_hash}}` in it keeps measurements apart"
+)
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_finished_result_of_another_configuration_is_a_conflict_told_once(
+    settings: EvalSettings, reported: bool
+) -> None:
     leave(settings, "eval_manifest.json", {"eval_config_hash": "sha256:0"})
-    (problem,) = refused(lambda: refuse_other_inputs(settings))
-    assert str(problem) == (
-        "out/eval_manifest.json: eval_cli_artifact_conflict: is the result of the configuration sha256:0; "
-        f"this one is {settings.eval_config_hash}\n"
+    if reported:
+        leave_result(settings, eval_config_hash="sha256:0")
+    assert told(settings) == [OTHER_RESULT.format(settings.eval_config_hash)]
+
+
+def test_finished_result_of_another_configuration_and_run_is_refused_for_both(settings: EvalSettings) -> None:
+    leave(settings, "eval_manifest.json", {"eval_config_hash": "sha256:0"})
+    leave_result(settings, eval_config_hash="sha256:0")
+    assert told(settings, replace(HOW, eval_run_id="S")) == [
+        OTHER_RESULT.format(settings.eval_config_hash),
+        "out/eval_report.json: eval_runner_invalid: is of the run R; expected S\n"
+        "  fix: leave the run id out, or name another directory",
+    ]
+
+
+def test_report_that_its_own_manifest_contradicts_is_refused(settings: EvalSettings) -> None:
+    leave(settings, "eval_manifest.json", {"eval_config_hash": settings.eval_config_hash})
+    leave_result(settings, eval_config_hash="sha256:0")
+    assert told(settings) == [
+        f"out/eval_report.json: eval_runner_invalid: is of the configuration sha256:0; this one is "
+        f"{settings.eval_config_hash}\n"
         "  fix: name another `outputs.output_dir`; `{eval_config_hash}` in it keeps measurements apart"
-    )
+    ]

@@ -70,7 +70,7 @@ def test_episode_whose_time_was_up_replays_as_such(arena: Arena) -> None:
     task_id = longest(prepared)
 
     async def play(live: Completing) -> EpisodeEvidence:
-        records = open_records(envelope, prepared.settings)
+        records = open_records(prepared.settings)
         return (await player(prepared, records, envelope, live).play(task_id, 0)).evidence
 
     first = asyncio.run(play(Gold(prepared, takes_s=0.002)))
@@ -81,7 +81,7 @@ def test_episode_whose_time_was_up_replays_as_such(arena: Arena) -> None:
 def test_further_trial_is_another_request(arena: Arena) -> None:
     prepared, envelope = opened(arena)
     live = Gold(prepared)
-    records = open_records(envelope, prepared.settings)
+    records = open_records(prepared.settings)
     task_id = next(iter(prepared.scripts))
 
     async def work() -> None:
@@ -97,7 +97,7 @@ def test_further_trial_is_another_request(arena: Arena) -> None:
 
 def test_concluded_run_without_a_record_of_an_episode_is_refused(arena: Arena) -> None:
     prepared, envelope = opened(arena, executable)
-    records = open_records(envelope, prepared.settings)
+    records = open_records(prepared.settings)
     task_id = longest(prepared)
     with pytest.raises(EvalError) as refusal:
         asyncio.run(player(prepared, records, envelope, Nobody()).play(task_id, 1))

@@ -41,9 +41,14 @@ def recorded(path: Path, *tasks: str) -> tuple[Used, Records]:
     return used, Records(calls=cache, episodes=None, earlier_calls=None, earlier_episodes=None, imported=None)
 
 
-def test_record_of_exactly_the_calls_made_holds(tmp_path: Path) -> None:
+def test_record_of_exactly_the_calls_made_holds_and_of_fewer_does_not(tmp_path: Path) -> None:
     used, records = recorded(tmp_path)
     used.check(records)
+    assert records.calls is not None
+    assert len(list(records.calls.exchanges())) == len(script().turns)
+    used.add(play(script(), Answering(lambda request: as_expected(script().turns[request.turn_index]))), None)
+    with pytest.raises(EvalError, match="holds other calls than those that the scores are made of"):
+        used.check(records)
 
 
 def test_record_with_a_call_that_no_score_is_made_of_is_refused(tmp_path: Path) -> None:

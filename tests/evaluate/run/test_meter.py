@@ -154,6 +154,8 @@ def test_requests_are_spread_over_the_minute_and_the_wait_is_told() -> None:
         ({"total_tokens": 9}, 9),
         ({"prompt_tokens": "3", "completion_tokens": True}, 0),
         ({"total_tokens": -1}, 0),
+        ({"prompt_tokens": 10**4299, "completion_tokens": 2, "total_tokens": 10**4299}, 2),
+        ({"total_tokens": 10**4299}, 0),
     ],
 )
 def test_tokens_are_those_that_the_provider_counts(usage: dict[str, Json] | None, count: int) -> None:

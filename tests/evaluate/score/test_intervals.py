@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb, isclose
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfcl.evaluate.score.intervals import (
@@ -174,6 +174,7 @@ def test_bootstrap_stays_between_the_worst_and_the_best_cluster(clusters: list[t
     assert min(rates) - 1e-12 <= found.low <= found.high <= max(rates) + 1e-12
 
 
+@settings(deadline=None)
 @given(st.integers(1, 400), st.integers(1, 30), st.integers(1, 30))
 def test_binomial_table_is_the_binomial_distribution(n: int, weight: int, rest: int) -> None:
     table = _binomial(n, weight, weight + rest)

@@ -170,6 +170,7 @@ def faults(root: Path, *edits: Edit, **kwargs: Any) -> list[tuple[str, str | Non
 
 
 def told(root: Path, *edits: Edit, **kwargs: Any) -> list[str]:
-    """Every problem of an edited configuration as people see it, the file's path cut down to its name."""
+    """Every problem of an edited configuration as people see it, paths cut down to those below `root`."""
     path = write_evaluation(root, *edits, **kwargs)
-    return [str(one).replace(f"{path}:", "eval.yaml:") for one in refused(lambda: load_settings(path))]
+    found = (str(one) for one in refused(lambda: load_settings(path)))
+    return [one.replace(f"{path}:", "eval.yaml:").replace(f"`{root}/", "`") for one in found]

@@ -76,8 +76,9 @@ def test_table_in_place_of_the_run_manifest_is_refused(tmp_path: Path) -> None:
 
 def test_run_manifest_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert told(tmp_path, put(("source_run_manifest",), "../run/none.json")) == [
-        f"{RUN} names a file that cannot be read: No such file or directory\n"
-        f"  fix: run `doit generate` first, or {NAME_IT}; a relative path counts from this file's directory"
+        f"{RUN} names a file that cannot be read: No such file or directory; it leads to `run`, and <str len=9> "
+        f"is not in it\n  fix: run `doit generate` first, or {NAME_IT}; a relative path "
+        "counts from this file's directory"
     ]
 
 
@@ -111,8 +112,8 @@ CASES: list[tuple[str, list[Edit], dict[str, Any] | None, list[str]]] = [
         [],
         manifest(oracle={"kind": "endpoint"}),
         [
-            "5: eval_config_path_invalid: source_oracle.kind is <str len=6>; expected the kind of oracle that the run "
-            "manifest names\n  fix: name the pack that the benchmark was made from"
+            "5: eval_config_path_invalid: source_oracle.kind is <str len=6>; expected `endpoint`, the kind of oracle "
+            "that the run manifest names\n  fix: name the pack that the benchmark was made from"
         ],
     ),
     (
@@ -139,8 +140,9 @@ CASES: list[tuple[str, list[Edit], dict[str, Any] | None, list[str]]] = [
         [put(("source_oracle", "resource"), "../pack/none.py")],
         None,
         [
-            "7: eval_config_path_invalid: source_oracle.resource is <str len=15>; expected a file that can be read\n"
-            "  fix: give the path of the pack's file; a relative one counts from this file's directory"
+            "7: eval_config_path_invalid: source_oracle.resource is <str len=15>; expected a file that can be read; it "
+            "leads to `pack`, and <str len=7> is not in it\n  fix: give the path of the pack's file; "
+            "a relative one counts from this file's directory"
         ],
     ),
     (

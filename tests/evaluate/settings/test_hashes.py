@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfcl.digest import sha256_json, sha256_of
-from bfcl.evaluate.settings.hashes import inference_json, scoring_with
+from bfcl.evaluate.settings.hashes import inference_json
 from bfcl.evaluate.settings.load import load_settings
 from tests.evaluate.settings.builder import (
     CONFIG,
@@ -185,10 +185,13 @@ def test_policy_hash_is_of_contract_bytes_and_fields(tmp_path: Path) -> None:
     fields: dict[str, Any] = {key: value for key, value in CONFIG["scoring"].items() if key != "contract"}
     fields["intermediate_text_matching"] = "structural"
     found = loaded(tmp_path).scoring.policy_hash
-    assert scoring_with(b"{}\n", fields) == found
-    assert scoring_with(b"{}\n", {**fields, "executable_continuation": "gold"}) == found
-    assert scoring_with(b"{}", fields) != found
-    assert scoring_with(b"{}\n", {**fields, "respect_call_order": False}) != found
+    assert found == sha256_json({**fields, "contract": {"content_hash": sha256_of(b"{}\n")}})
+    as_by_default = loaded(tmp_path, put(("scoring", "executable_continuation"), "gold"))
+    assert as_by_default.scoring.policy_hash == found
+    otherwise = loaded(tmp_path, unpublished, put(("scoring", "executable_continuation"), "live"))
+    assert otherwise.scoring.policy_hash == sha256_json(
+        {**fields, "executable_continuation": "live", "contract": {"content_hash": sha256_of(b"{}\n")}}
+    )
 
 
 def test_inference_hash_is_of_how_a_candidate_is_asked(tmp_path: Path) -> None:

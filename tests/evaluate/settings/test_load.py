@@ -113,6 +113,26 @@ CASES: list[tuple[str, list[Edit], list[str]]] = [
         [f"59: {SCHEMA}: limit is no key of this file\n  fix: did you mean `limits`?"],
     ),
     (
+        "misspelt key that has to be written",
+        [drop("limits", "max_turns"), put(("limits", "max_turn"), 3)],
+        [f"27: {SCHEMA}: limits.max_turn is no key of `limits`\n  fix: did you mean `max_turns`?"],
+    ),
+    (
+        "misspelt key that bars publishing where it is absent",
+        [drop("contamination", "enforce"), put(("contamination", "enforced"), True)],
+        [f"49: {SCHEMA}: contamination.enforced is no key of `contamination`\n  fix: did you mean `enforce`?"],
+    ),
+    (
+        "unknown key beside an absent one",
+        [drop("limits", "max_turns"), put(("limits", "colour"), 3)],
+        [
+            f"21: {SCHEMA}: limits.max_turns is missing; every key of `limits` has to be written\n  fix: add "
+            "`max_turns`",
+            f"27: {SCHEMA}: limits.colour is no key of `limits`\n  fix: remove it; known here: `max_turns`, "
+            "`max_parallel_tasks`, `max_retries`, `tool_timeout_s`, `candidate_timeout_s`, `episode_timeout_s`",
+        ],
+    ),
+    (
         "version as a number",
         [put(("schema_version",), 1.2)],
         [f'1: {SCHEMA}: schema_version is 1.2; expected `1.1` or `1.2` or `1.3`\n  fix: quote it: `"1.2"`'],
@@ -340,7 +360,8 @@ def test_smallest_evaluation_is_faultless_but_for_the_run_it_waits_for(tmp_path:
     (problem,) = refused(lambda: load_settings(path))
     assert str(problem).replace(str(path), "eval.yaml") == (
         "eval.yaml:13: eval_config_path_invalid: source_run_manifest names a file that cannot be read: No such file or "
-        "directory\n  fix: run `doit generate` first, or give the path of the `run_manifest.json` of a finished run; a "
+        f"directory; it leads to `{tmp_path}`, and <str len=33> is not in it\n  fix: run `doit generate` first, or "
+        "give the path of the `run_manifest.json` of a finished run; a "
         "relative path counts from this file's directory"
     )
     path.write_text(text.replace("../build/runs/tiny/", "../run/"), encoding="utf-8")

@@ -38,10 +38,32 @@ CASES: list[tuple[str, list[Edit], list[str]]] = [
         ],
     ),
     (
+        "mode that is cut short",
+        [put(("eval", "mode"), ["exec"])],
+        [
+            f"11: unsupported_eval_mode: eval.mode[0] is no mode; expected one of {WORDS}\n  fix: did you "
+            "mean `executable`?"
+        ],
+    ),
+    (
+        "mode that is cut too short",
+        [put(("eval", "mode"), ["ex"])],
+        [f"11: unsupported_eval_mode: eval.mode[0] is no mode; expected one of {WORDS}\n  fix: remove it"],
+    ),
+    (
+        "matching that is cut short",
+        [put(("scoring", "argument_matching"), "schema")],
+        [
+            f"15: {SCHEMA}: scoring.argument_matching is <str len=6>; expected `schema_then_canonical` or "
+            "`canonical_only`\n  fix: did you mean `schema_then_canonical`?"
+        ],
+    ),
+    (
         "contract that is not there",
         [put(("scoring", "contract"), "no.json")],
         [
-            "14: eval_config_path_invalid: scoring.contract is <str len=7>; expected a file that can be read\n"
+            "14: eval_config_path_invalid: scoring.contract is <str len=7>; expected a file that can be read; it "
+            "leads to `configs`, and <str len=7> is not in it\n"
             "  fix: write `bundled` for the one that this release scores by"
         ],
     ),
@@ -49,7 +71,8 @@ CASES: list[tuple[str, list[Edit], list[str]]] = [
         "contract with a name no file system takes",
         [put(("scoring", "contract"), "n" * 300)],
         [
-            "14: eval_config_path_invalid: scoring.contract is <str len=300>; expected a file that can be read\n"
+            "14: eval_config_path_invalid: scoring.contract is <str len=300>; expected a file that can be read; it "
+            "leads to `configs`, and <str len=300> is not in it\n"
             "  fix: write `bundled` for the one that this release scores by"
         ],
     ),

@@ -30,7 +30,17 @@ def test_resolved_config_holds_payload_hash_and_paths_apart(tmp_path: Path) -> N
         "pack_manifest": str(tmp_path / "pack/manifest.yaml"),
         "oracle_resource": str(tmp_path / "pack/backend.py"),
         "output_dir": str(tmp_path / "out"),
+        "resume_from": None,
     }
+
+
+def test_resolved_config_names_the_run_that_is_gone_on_from_outside_the_hash(tmp_path: Path) -> None:
+    settings = loaded(tmp_path)
+    told = resolved_eval_config(settings, resume_from=tmp_path / "earlier")
+    paths = told.pop("resolved_paths")
+    assert isinstance(paths, dict)
+    assert paths["resume_from"] == str(tmp_path / "earlier")
+    assert told == {key: value for key, value in resolved_eval_config(settings).items() if key != "resolved_paths"}
 
 
 def test_resolved_config_of_a_trace_names_no_oracle(tmp_path: Path) -> None:

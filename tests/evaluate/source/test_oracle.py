@@ -132,7 +132,7 @@ def test_gate_ten_refuses_a_resource_that_moved_since_the_configuration_was_read
     settings = site.settings()
     was = settings.source.oracle_hash
     append(site, "backend.py", "# a comment\n")
-    told = f"`backend.py` has {sha256_file(site.pack / 'backend.py')}, the configuration was read against {was}"
+    told = f"`backend.py` has {sha256_file(site.pack / 'backend.py')}; the evaluation was configured with {was}"
     assert site.told(check(site, settings)) == [
         f"packs/studio/backend.py: eval_source_oracle_pack_drift: {told}{PACK}"
         "start the evaluation again once nobody edits the pack"
@@ -140,7 +140,7 @@ def test_gate_ten_refuses_a_resource_that_moved_since_the_configuration_was_read
     (site.pack / "backend.py").unlink()
     assert site.told(check(site, settings)) == [
         "packs/studio/backend.py: eval_source_oracle_pack_drift: `backend.py` cannot be read: No such file or "
-        f"directory; the configuration was read with it{PACK}{RESTORE}"
+        f"directory; the evaluation was configured with it{PACK}{RESTORE}"
     ]
 
 

@@ -47,8 +47,13 @@ def swap(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_recheck_passes_while_nothing_moves(ready: Passed) -> None:
-    recheck(*ready)
+def test_recheck_passes_while_nothing_but_times_moves(site: Site, ready: Passed) -> None:
+    watch = Watch(*ready)
+    published = [site.run_dir / name for name in ready[1].files]
+    for path in (*published, site.pack / "backend.py", site.root / "contract.json"):
+        os.utime(path, ns=(0, 0))
+    watch.settle()
+    assert watch.checks == 1
 
 
 @pytest.mark.parametrize("name", ["run_manifest.json", "benchmark.parquet", "benchmark_raw.parquet"])
@@ -96,11 +101,15 @@ def test_recheck_names_every_file_of_the_pack_that_moved(site: Site, ready: Pass
     ]
 
 
-def test_recheck_looks_at_no_pack_where_there_is_no_oracle(site: Site) -> None:
+def test_recheck_looks_at_no_pack_where_there_is_no_oracle(site: Site, ready: Passed) -> None:
     settings = site.settings(trace_only=True)
     verified = verify_source(settings, probe_oracle=False)
     (site.pack / "backend.py").unlink()
-    recheck(settings, verified, plan_of(settings, verified))
+    (told,) = site.told(again(ready))
+    assert told.startswith("packs/studio/backend.py: eval_source_changed_during_eval: tree/backend.py of the pack is")
+    watch = Watch(settings, verified, plan_of(settings, verified))
+    watch.settle()
+    assert watch.checks == 1
 
 
 def test_recheck_refuses_a_plan_that_nobody_derived(site: Site, ready: Passed) -> None:

@@ -87,24 +87,52 @@ def test_gate_eleven_refuses_an_executable_mode_without_a_probe(
     assert [problem.field for problem in refused(act)] == [field]
 
 
-GOLD = " (gate twelve, Gold eligibility)\n  fix: evaluate with `mode: [trace]`, or generate a Gold benchmark"
+GOLD = " (gate twelve, Gold eligibility)\n  fix: "
+POLICY = "write `lineage: {policy: strict_separation}` in the generation configuration"
+TRACE = "; or evaluate with `mode: [trace]`"
 
 
-def test_gate_twelve_refuses_a_release_that_is_not_gold(site: Site) -> None:
-    site.edit_manifest(put(("gold_eligible",), False), put(("gold_ineligibility_reasons",), ["smoke_no_publication"]))
+@pytest.mark.parametrize(
+    ("reasons", "fix"),
+    [
+        (["smoke_no_publication"], f"{POLICY}, run `doit generate` again"),
+        (["pack_tier_not_gold"], "mend what `bfcl explain pack_tier_not_gold` tells of, run `doit generate` again"),
+        (
+            ["pack_tier_not_gold", "smoke_no_publication"],
+            f"{POLICY}, mend what `bfcl explain pack_tier_not_gold` tells of, run `doit generate` again",
+        ),
+        ([], "evaluate a run that is Gold"),
+    ],
+)
+def test_gate_twelve_refuses_a_release_that_is_not_gold_once_and_says_how_to_make_one(
+    reasons: list[str], fix: str, site: Site
+) -> None:
+    site.edit_rows(lambda row: {**row, "gold_eligible": False})
+    site.edit_manifest(put(("gold_eligible",), False), put(("gold_ineligibility_reasons",), reasons))
+    ids, count = ", ".join(f"`{row['task_id']}`" for row in site.rows()[:3]), len(site.rows())
+    assert count > 3
     assert site.told(verify(site)) == [
-        "run/run_manifest.json: eval_executable_unauthorized: gold_eligible is false (smoke_no_publication); expected "
-        f"a Gold benchmark for an executable mode{GOLD}"
+        f"run/run_manifest.json: eval_executable_unauthorized: gold_eligible is false ({', '.join(reasons)}), as in "
+        f"{count} of {count} rows ({ids}, ...); expected a Gold benchmark for an executable mode{GOLD}{fix}{TRACE}"
     ]
     assert verify(site, trace_only=True)().rows
+
+
+def test_gate_twelve_refuses_a_manifest_that_is_not_gold_above_rows_that_are(site: Site) -> None:
+    site.edit_manifest(put(("gold_eligible",), False), put(("gold_ineligibility_reasons",), ["smoke_no_publication"]))
+    assert site.told(verify(site)) == [
+        "run/run_manifest.json: eval_executable_unauthorized: gold_eligible is false (smoke_no_publication), as in no "
+        f"row; expected a Gold benchmark for an executable mode{GOLD}{POLICY}, run `doit generate` again{TRACE}"
+    ]
 
 
 def test_gate_twelve_refuses_a_row_that_is_not_gold(site: Site) -> None:
     site.edit_rows(lambda row: {**row, "gold_eligible": False}, first=1)
     first, count = site.rows()[0]["task_id"], len(site.rows())
     assert site.told(verify(site)) == [
-        f"run/benchmark.parquet: eval_executable_unauthorized: row `{first}` has gold_eligible false; expected true "
-        f"in each of {count} rows{GOLD}"
+        f"run/benchmark.parquet: eval_executable_unauthorized: gold_eligible is false in 1 of {count} rows (`{first}`) "
+        f"and true in run_manifest.json; expected true in each row{GOLD}generate the benchmark again; published files "
+        "are never edited"
     ]
     assert verify(site, trace_only=True)().rows
 

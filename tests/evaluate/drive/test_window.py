@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.evaluate.run.window import in_flight
+from bfcl.evaluate.drive.window import in_flight
 
 
 @given(count=st.integers(0, 40), limit=st.integers(1, 12))

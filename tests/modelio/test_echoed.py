@@ -1,0 +1,54 @@
+"""A credential is found however JSON spells it, and what is none is not looked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl.modelio.echoed import PLACEHOLDERS, holds
+
+PRINTABLE = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=8, max_size=24)
+
+
+@given(PRINTABLE, st.text(), st.text(), st.integers(0, 3))
+def test_key_is_found_in_texts_of_json_in_each_other(key: str, before: str, after: str, depth: int) -> None:
+    text = before + key + after
+    for _ in range(depth):
+        text = json.dumps({"arguments": text})
+    assert holds(text, key) == (key.lower() not in PLACEHOLDERS)
+
+
+@given(PRINTABLE, st.data())
+def test_key_is_found_with_any_of_its_letters_spelled_by_number(key: str, data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(key), max_size=len(key)))
+    letters = [
+        f"\\u{ord(one):04X}" if number else json.dumps(one)[1:-1] for one, number in zip(key, chosen, strict=True)
+    ]
+    assert holds(f'{{"a": "{"".join(letters)}"', key) == (key.lower() not in PLACEHOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "held"),
+    [
+        ("abcd", '"abcd"', True),
+        ("abcd", '"Bearer abcd."', True),
+        ("abcd", r'"\nabcd"', True),
+        ("abcd", "key_abcd", True),
+        ("abcd", "xabcd abcd1", False),
+        ("ab-cde", "xab-cde (ab-cde)", True),
+        ("abcdefgh", "xabcdefghy", True),
+        ("abc", "abc", False),
+        ("None", "None", False),
+        ("EMPTY", "EMPTY", False),
+        ("sk-no-key-required", "sk-no-key-required", False),
+    ],
+)
+def test_short_key_counts_as_a_word_and_a_placeholder_never(key: str, text: str, held: bool) -> None:
+    assert holds(text, key) == held
+
+
+def test_text_of_escapes_that_make_escapes_is_given_up_in_the_end() -> None:
+    assert not holds("\\u005c" * 40_000, "canary-5b1f")
