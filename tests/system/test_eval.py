@@ -151,6 +151,7 @@ def test_human_payload_has_one_key_a_line_with_json_values(
     assert ended.err.splitlines() == [
         "scripted: 0/4 tasks, success -, 0 infrastructure stops, 0 tokens",
         f"scripted: 4/4 tasks, success 100.0%, 0 infrastructure stops, {tokens(arena, 'mine')} tokens",
+        "scripted: 4 of 4 tasks, 100.0% (51.0% to 100.0%)",
     ]
 
 

@@ -104,7 +104,7 @@ def test_full_disk_for_temporary_files_is_one_refusal_and_publishes_nothing(fres
             ended = fresh.doit("generate", env={"TMPDIR": str(place)})
             assert ended.status == 1, ended.out + ended.err
             (block,) = ended.blocks
-            assert block.startswith(f"storage_failed: {place}/")
+            assert block.startswith(f"storage_failed: {place}")
             assert fresh.published() == []
     except PermissionError as error:
         pytest.skip(f"mounts no file system: {error}")
