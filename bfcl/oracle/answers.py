@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -52,20 +53,25 @@ def _calls(calls: Sequence[PlannedCall]) -> Json:
     ]
 
 
-def breakdown_answer(breakdown: Mapping[str, Any]) -> bytes:
+def breakdown_answer(breakdown: Mapping[str, Any]) -> wire.Answer:
     """An answer that holds nothing but a breakdown, for episodes no world could answer."""
-    return wire.record(wire.BREAKDOWN, canonical_json(breakdown))
+    return ((wire.BREAKDOWN, canonical_json(breakdown)),)
 
 
-def result_of(episode: Episode, answer: bytes, told: Callable[[str], str]) -> EpisodeResult:
+_state_text = functools.lru_cache(maxsize=16)(bytes.decode)
+"""States are large and most of them come again."""
+
+
+def result_of(episode: Episode, answer: wire.Answer, told: Callable[[str], str]) -> EpisodeResult:
     """The result an answer holds, its JSON texts as `told`. An answer that is none, say a forged one, is a crash."""
     try:
         runs: list[list[tuple[bytes, str]]] = [[]]
-        for kind, text in wire.records(answer):
+        for kind, data in answer:
             if kind == wire.ALSO:
                 runs.append([])
             else:
-                runs[-1].append((kind, told(text.decode())))
+                text = _state_text(data) if kind == wire.STATE else data.decode()
+                runs[-1].append((kind, told(text)))
         also = tuple(_run_of(calls, records) for calls, records in zip(episode.also, runs[1:], strict=False))
         return replace(_run_of(episode.calls, runs[0]), also=also)
     except (ValueError, KeyError, TypeError):
@@ -108,15 +114,17 @@ def _run_of(calls: Sequence[PlannedCall], records: Sequence[tuple[bytes, str]]) 
     )
 
 
-def description_of(answer: bytes, imports: Mapping[str, Breakdown | None]) -> Description:
+def description_of(answer: wire.Answer, imports: Mapping[str, Breakdown | None]) -> Description:
     """The description an answer holds, with what the imports came to."""
     told: dict[str, Any] = {"missing": [], "tools": None, "tools_breakdown": None, "assertions": []}
     broken = None
-    for kind, text in wire.records(answer):
+    for kind, text in answer:
         if kind == wire.DESCRIPTION:
             told |= json.loads(text)
         elif kind == wire.BREAKDOWN:
             broken = json.loads(text)
+        else:
+            raise ValueError(f"no such record: {kind!r}")
     tools_breakdown = told["tools_breakdown"] or broken
     return Description(
         backend_breakdown=imports["backend"],

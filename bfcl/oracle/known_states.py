@@ -11,24 +11,21 @@ class KnownStates:
     def __init__(self) -> None:
         self._texts: dict[int, bytes] = {}
 
-    def spelled(self, answer: bytes) -> bytes:
-        """The answer with every state as text. One that is garbled comes back as it is: whoever reads it will tell."""
+    def spelled(self, answer: bytes) -> wire.Answer:
+        """The records of an answer, every state as text. A garbled one is one record of no kind that anybody knows."""
+        told: list[tuple[bytes, bytes]] = []
+        state = b""
         try:
-            records = list(wire.records(answer))
-            if not any(kind in (wire.KNOWN_STATE, wire.LEARNED) for kind, _ in records):
-                return answer
-            told = []
-            state = b""
-            for kind, text in records:
+            for kind, text in wire.records(answer):
                 if kind == wire.KNOWN_STATE:
-                    told.append(wire.record(wire.STATE, self._texts[wire.read_numbers(text)[0]]))
+                    told.append((wire.STATE, self._texts[wire.read_numbers(text)[0]]))
                 elif kind == wire.LEARNED:
                     number, forgotten = wire.read_numbers(text)
                     self._texts.pop(forgotten, None)
                     self._texts[number] = state
                 else:
-                    told.append(wire.record(kind, text))
+                    told.append((kind, text))
                     state = text if kind == wire.STATE else state
         except (ValueError, KeyError):
-            return answer
-        return b"".join(told)
+            return ((wire.GARBLED, b""),)
+        return tuple(told)

@@ -33,7 +33,7 @@ class Lane:
     def __init__(self, name: str, requests: Sequence[bytes], worlds: int) -> None:
         self.name, self.requests = name, requests
         self.queue = deque(range(len(requests)) if name == "a" else reversed(range(len(requests))))
-        self.answers: dict[int, bytes] = {}
+        self.answers: dict[int, wire.Answer] = {}
         self.took_ns: dict[int, int] = {}
         self._window = max(1, min(_WINDOW, -(-len(requests) // worlds)))
 
@@ -55,7 +55,7 @@ class Lane:
                 world.ask(number, request)
         world.write()
 
-    def take(self, told: Iterable[tuple[int, bytes]]) -> None:
+    def take(self, told: Iterable[tuple[int, wire.Answer]]) -> None:
         self.answers.update(told)
 
     def refuse_all(self, breakdown: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Pool:
         self._keeper: Crew | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
-    def serve(self, requests: Mapping[str, Sequence[bytes]], *, needs_backend: bool) -> dict[str, list[bytes]]:
+    def serve(self, requests: Mapping[str, Sequence[bytes]], *, needs_backend: bool) -> dict[str, list[wire.Answer]]:
         """Answers per lane, in the order of its requests.
 
         Raises OracleError if no interpreter comes up, or if the backend is needed and does not import in world A.
@@ -273,7 +273,7 @@ class Pool:
         return False
 
 
-def _request_too_large(size: int) -> bytes:
+def _request_too_large(size: int) -> wire.Answer:
     message = f"the episode's request has {size} bytes, more than the {wire.MESSAGE_LIMIT} of a message"
     return answers.breakdown_answer(deadlines.breakdown("worker_message_too_large", message, CALL))
 

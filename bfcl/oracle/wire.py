@@ -29,12 +29,18 @@ STATE = b"s"
 ASSERTION = b"a"
 BREAKDOWN = b"b"
 DESCRIPTION = b"d"
+GARBLED = b"?"
+"""What the parent makes of an answer that cannot be read."""
 ALSO = b"2"
 """What follows belongs to the next further run of the episode."""
 KNOWN_STATE = b"k"
 """Stands for a state that the world has told before, by its number."""
 LEARNED = b"l"
 """At the end of an answer: the number of its last state from now on, and the number that means nothing any more."""
+
+
+Answer = tuple[tuple[bytes, bytes], ...]
+"""The records of an answer in order, each its kind and its text."""
 
 
 class Closed(Exception):

@@ -13,6 +13,7 @@ from bfcl.oracle import answers, suspects
 from bfcl.oracle.packcode import MODULES
 from bfcl.oracle.pool import Pool
 from bfcl.oracle.protocol import Breakdown, Description, Episode, EpisodeResult, OracleSpec, Replayed
+from bfcl.oracle.wire import Answer
 
 _GRACE_S = 5.0
 
@@ -62,7 +63,7 @@ class LocalOracle:
     def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
         """Each episode in both worlds, input order. Raises OracleError if the backend does not import in world A."""
         requests = [answers.request_of(episode) for episode in episodes]
-        told: dict[str, list[bytes]] = {}
+        told: dict[str, list[Answer]] = {}
         with self._lock:
             for lanes in self._rounds:
                 told.update(self._pool.serve(dict.fromkeys(lanes, requests), needs_backend=True))

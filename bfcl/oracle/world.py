@@ -163,7 +163,7 @@ class World:
                 sent = os.write(self.input, memoryview(self._out)[:_PIPE_BYTES])
                 del self._out[:sent]
 
-    def read(self) -> tuple[list[tuple[int, bytes]], bool]:
+    def read(self) -> tuple[list[tuple[int, wire.Answer]], bool]:
         """`(request number, answer)` of what has come, and whether the world is gone; `took_ns` has the times."""
         gone = False
         with suppress(BlockingIOError):
@@ -224,7 +224,9 @@ class World:
             return False
         return True
 
-    def culprit(self, request: Callable[[int], bytes], *, stuck: bool, status: int | None) -> tuple[int, bytes] | None:
+    def culprit(
+        self, request: Callable[[int], bytes], *, stuck: bool, status: int | None
+    ) -> tuple[int, wire.Answer] | None:
         """`(number, answer)` of the request that took the world down, no longer open; None where none did.
 
         Requests that had ended but were not yet told stay open, to be asked elsewhere. A world that dies idle is
@@ -241,11 +243,11 @@ class World:
             breakdown = deadlines.late(self.scratch, self._limits, asked)
         else:
             breakdown = deadlines.crashed(self.scratch, status, asked)
-        finished = b""
+        finished: wire.Answer = ()
         if known:
             with suppress(scratch.TooLarge):
                 finished = self._known.spelled(self.scratch.answer()[0])
-        return number, finished + wire.record(wire.BREAKDOWN, canonical_json(breakdown))
+        return number, (*finished, (wire.BREAKDOWN, canonical_json(breakdown)))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

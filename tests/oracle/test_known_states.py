@@ -10,6 +10,8 @@ from bfcl.oracle.known_states import KnownStates
 from bfcl.oracle.recall import KEPT, Recall
 
 RESULT = wire.record(wire.RESULT, b"{}")
+READ = (wire.RESULT, b"{}")
+GARBLED = ((wire.GARBLED, b""),)
 
 
 def full(text: bytes) -> bytes:
@@ -26,18 +28,19 @@ def learned(number: int, forgotten: int = 0) -> bytes:
 
 def test_a_named_state_is_spelled_as_it_was_told() -> None:
     known = KnownStates()
-    assert known.spelled(RESULT + full(b"{1}")) == RESULT + full(b"{1}")
-    assert known.spelled(full(b"{1}") + RESULT + full(b"{2}") + learned(1)) == full(b"{1}") + RESULT + full(b"{2}")
-    assert known.spelled(RESULT + named(1)) == RESULT + full(b"{2}")
+    assert known.spelled(RESULT + full(b"{1}")) == (READ, (wire.STATE, b"{1}"))
+    told = known.spelled(full(b"{1}") + RESULT + full(b"{2}") + learned(1))
+    assert told == ((wire.STATE, b"{1}"), READ, (wire.STATE, b"{2}"))
+    assert known.spelled(RESULT + named(1)) == (READ, (wire.STATE, b"{2}"))
 
 
-def test_a_forgotten_or_unheard_number_and_half_a_record_come_back_as_they_are() -> None:
+def test_a_forgotten_or_unheard_number_and_half_a_record_are_garbled() -> None:
     known = KnownStates()
     known.spelled(full(b"{1}") + learned(1))
     known.spelled(full(b"{2}") + learned(2, 1))
     for garbled in (named(1), named(7), named(2)[:-1], wire.record(wire.KNOWN_STATE, b"2"), RESULT + b"r"):
-        assert known.spelled(garbled) == garbled
-    assert known.spelled(named(2)) == full(b"{2}")
+        assert known.spelled(garbled) == GARBLED
+    assert known.spelled(named(2)) == ((wire.STATE, b"{2}"),)
 
 
 @given(st.lists(st.integers(0, KEPT + 3), max_size=60))
@@ -51,4 +54,4 @@ def test_parent_and_world_mean_the_same_by_every_number(states: list[int]) -> No
         else:
             world.used(found.number)
             answer = named(found.number)
-        assert parent.spelled(answer) == full(text)
+        assert parent.spelled(answer) == ((wire.STATE, text),)
