@@ -7,6 +7,7 @@ would be written today. Data is not copied: an artifact is named by the build en
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ CONTRACT: Final = "bfcl-generation-checkpoint/1.0"
 STATE_CONTRACT: Final = "bfcl-generation-state/1.0"
 STAGE_CONTRACT_VERSION: Final = "1.0"
 
+_LINES: Final = json.JSONEncoder(separators=(",\n    ", ": "), ensure_ascii=False)
 _IDS: Final = "\0"
 """Stands for the id list while a document is laid out; no text of ours holds it."""
 
@@ -75,7 +77,7 @@ class TaskIds:
         if not self.ids:
             return "[]"
         # One id a line, by the encoder in C: the indenting one takes ten times as long.
-        return "[\n    " + self.canonical.decode()[1:-1].replace('","', '",\n    "') + "\n  ]"
+        return "[\n    " + _LINES.encode(self.ids)[1:-1] + "\n  ]"
 
 
 class Origin(NamedTuple):

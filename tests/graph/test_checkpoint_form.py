@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bfcl.canonical import readable_json
@@ -174,5 +174,6 @@ def test_same_ids_are_shared_with_the_parent_and_not_encoded_again(made: Made) -
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+@example([","])
 def test_id_list_is_laid_out_as_readable_json_does(ids: list[str]) -> None:
     assert f'{{\n  "task_ids": {TaskIds(ids).lines}\n}}\n'.encode() == readable_json({"task_ids": ids})
