@@ -15,10 +15,9 @@ import yaml
 
 from bfcl.canonical import Json
 from bfcl.errors import EvalError
-from bfcl.evaluate.artifacts.names import ARTIFACTS, MANIFEST
+from bfcl.evaluate.artifacts.names import ARTIFACTS, HELD_OUT_FILE, MANIFEST
 from bfcl.evaluate.compare.kernel import Kernel
 from bfcl.evaluate.held_out.measures import Comparison
-from bfcl.evaluate.held_out.report import REPORT_FILE
 from bfcl.evaluate.records import GATES, EpisodeStatus, attribution
 from bfcl.evaluate.score.intervals import chance_all, cluster_bootstrap, mcnemar_exact, wilson
 from bfcl.evaluate.score.rates import Rate
@@ -145,7 +144,7 @@ def test_every_metric_is_explained_in_report_order() -> None:
 
 def test_every_file_of_an_evaluation_is_explained() -> None:
     files = set(first_cells(section("start.md", "## Reading the result")))
-    assert {*ARTIFACTS.values(), MANIFEST, RESOLVED, REPORT_FILE} <= files
+    assert {*ARTIFACTS.values(), MANIFEST, RESOLVED, HELD_OUT_FILE} <= files
 
 
 def test_pages_of_evaluation_are_all_linked_from_their_start() -> None:

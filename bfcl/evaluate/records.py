@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest
@@ -217,6 +217,9 @@ class EpisodeEvidence:
 
 # --- scores (§9, §10) ----------------------------------------------------------------------------------------------
 
+Scope = Literal["trace", "trace_and_executable"]
+"""What a run scores; with the oracle every gate of a trace is scored too."""
+
 GateName = Literal[
     "tool_selection",
     "arguments",
@@ -231,20 +234,8 @@ GateName = Literal[
     "assertions",
     "executable_completion",
 ]
-GATES: Final[tuple[GateName, ...]] = (
-    "tool_selection",
-    "arguments",
-    "schema_valid",
-    "call_grouping",
-    "call_ordering",
-    "text_turn",
-    "trace_completion",
-    "oracle_execution",
-    "dependency_resolution",
-    "commit_state_known",
-    "assertions",
-    "executable_completion",
-)
+GATES: Final[tuple[GateName, ...]] = get_args(GateName)
+"""In the order in which every score lists them."""
 TRACE_GATES: Final = GATES[:7]
 
 
@@ -299,7 +290,7 @@ class Aggregate:
 
     alias: str
     canonical_id: str
-    scope: Literal["trace", "trace_and_executable"]
+    scope: Scope
     task_count: int
     successful_tasks: int
     non_candidate_stops: int

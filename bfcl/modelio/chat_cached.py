@@ -8,12 +8,11 @@ from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 
 
 class CachedChat:
-    """Concludes each call once: from this directory's record, else from an imported one, else by asking."""
+    """Concludes each call once: from this directory's record, else by asking."""
 
-    def __init__(self, cache: CandidateCache, live: Completing, *, imported: CandidateCache | None = None) -> None:
+    def __init__(self, cache: CandidateCache, live: Completing) -> None:
         self._cache = cache
         self._live = live
-        self._imported = imported
 
     async def complete(self, request: ChatRequest, deadline: float) -> ChatOutcome:
         """See `Completing.complete`; on return the call is on record. One that is cancelled before leaves none.
@@ -23,8 +22,6 @@ class CachedChat:
         recorded = self._cache.find(request)
         if recorded is not None:
             return recorded
-        outcome = None if self._imported is None else self._imported.find(request)
-        if outcome is None:
-            outcome = await self._live.complete(request, deadline)
+        outcome = await self._live.complete(request, deadline)
         await self._cache.put(request, outcome)
         return outcome

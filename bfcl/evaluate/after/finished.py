@@ -15,7 +15,7 @@ from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.artifacts.committed import Committed, verify_committed
 from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, HELD_OUT_FILE, MANIFEST, REPORT, TOOL_TRACE_CACHE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
-from bfcl.evaluate.score.aggregate import Scope
+from bfcl.evaluate.records import Scope
 from bfcl.evaluate.settings.resolved import FILE as RESOLVED
 from bfcl.stages.artifacts import MANIFEST_FILE
 from bfcl.tables.task_results import TaskResultRow, read_task_results

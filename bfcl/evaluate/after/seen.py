@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from bfcl.digest import Digest
 from bfcl.evaluate.after.failures import Episode, Failure, Message, failure_of
+from bfcl.evaluate.after.finished import Finished
 from bfcl.evaluate.after.paired import Played
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
 from bfcl.evaluate.settings.model import Scoring
@@ -24,10 +25,20 @@ class SeenEpisode(NamedTuple):
     score: TaskScore
 
 
-class FirstTrial:
-    """The failed episodes of the first trial, and for each task a final state that passes. Later trials are ignored."""
+def failed_by_some(finished: Finished) -> frozenset[str] | None:
+    """Tasks that not every candidate succeeded on, None where there is no table to tell."""
+    tables = [one.results for one in finished.candidates]
+    if any(table is None for table in tables):
+        return None
+    return frozenset(row["task_id"] for table in tables for row in table or () if not row["task_success"])
 
-    def __init__(self) -> None:
+
+class FirstTrial:
+    """The failed episodes of the first trial, and for a task a final state that passes. Later trials are ignored."""
+
+    def __init__(self, wanted: Container[str] | None = None) -> None:
+        """`wanted` are the tasks whose passing states are kept, None for all: a state may be large."""
+        self._wanted = wanted
         self._failed: dict[tuple[str, str], SeenEpisode] = {}
         """By alias and task id."""
         self.passed: dict[str, tuple[str, str]] = {}
@@ -39,7 +50,7 @@ class FirstTrial:
             return
         if not score.task_success:
             self._failed[evidence.candidate_alias, script.task_id] = seen
-        elif evidence.final_state is not None:
+        elif evidence.final_state is not None and (self._wanted is None or script.task_id in self._wanted):
             self.passed.setdefault(script.task_id, (evidence.candidate_alias, evidence.final_state))
 
     def failed(self, alias: str, task_ids: Iterable[str]) -> list[SeenEpisode]:

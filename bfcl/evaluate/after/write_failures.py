@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from bfcl.canonical import canonical_json
-from bfcl.digest import Digest
 from bfcl.errors import Problem
 from bfcl.evaluate.after.expected_states import REFERENCE, expected_states
-from bfcl.evaluate.after.failures import Episode, Failure, Message, failure_json, failure_of
+from bfcl.evaluate.after.failures import Failure, failure_json
 from bfcl.evaluate.after.failures_page import code, failures_page
-from bfcl.evaluate.after.finished import Finished, open_finished
+from bfcl.evaluate.after.finished import open_finished
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
+from bfcl.evaluate.after.seen import FirstTrial, SeenEpisode, failed_by_some, failures_of
 from bfcl.evaluate.after.write_once import ELSEWHERE, write_once
-from bfcl.evaluate.records import EpisodeEvidence, Script
+from bfcl.evaluate.records import Script
 from bfcl.evaluate.score.episode import score_episode
-from bfcl.modelio.candidate_cache import CandidateCache
-from bfcl.tables.task_results import TaskResultRow
 
 DIRECTORY: Final = "eval_failures"
 
@@ -32,11 +30,6 @@ class Written(NamedTuple):
     failures: int
     states_refused: Problem | None
     """Why final states of this candidate are not held to those of the expected calls, as the pack could not be run."""
-
-
-class _Kept(NamedTuple):
-    script: Script
-    evidence: EpisodeEvidence
 
 
 def write_failures(
@@ -52,38 +45,22 @@ def write_failures(
     """
     finished = open_finished(directory)
     settings = recorded_settings(directory, whereabouts)
-    outcomes = {(row["candidate_alias"], row["task_id"]): row["task_success"] for row in _rows(finished)}
-    failed_by_any = {task_id for (_, task_id), success in outcomes.items() if not success}
-    kept: dict[str, list[_Kept]] = {alias: [] for alias in finished.aliases}
-    passed: dict[str, tuple[str, str]] = {}
-
-    def seen(script: Script, evidence: EpisodeEvidence) -> None:
-        if evidence.trial or (outcomes and script.task_id not in failed_by_any):
-            return
-        if not outcomes.get((evidence.candidate_alias, script.task_id), False):
-            kept[evidence.candidate_alias].append(_Kept(script, evidence))
-        elif evidence.final_state is not None:
-            passed.setdefault(script.task_id, (evidence.candidate_alias, evidence.final_state))
-
-    rebuilt = rebuild(directory, whereabouts, seen=seen)
-    states = expected_states(rebuilt.result, _with_state(kept))
-    passed |= {task_id: (REFERENCE, state) for task_id, state in states.by_task.items()}
+    first = FirstTrial(failed_by_some(finished))
+    rebuilt = rebuild(
+        directory,
+        whereabouts,
+        seen=lambda script, evidence: first.see(
+            SeenEpisode(script, evidence, score_episode(script, evidence, settings.scoring))
+        ),
+    )
+    failed = {alias: first.failed(alias, rebuilt.result.rows) for alias in finished.aliases}
+    states = expected_states(rebuilt.result, _with_state(failed))
+    passed = {**first.passed, **{task_id: (REFERENCE, state) for task_id, state in states.by_task.items()}}
     target = directory / DIRECTORY if output is None else output
     written: dict[str, Written] = {}
     contents: dict[Path, bytes] = {}
-    order = {task_id: place for place, task_id in enumerate(rebuilt.result.rows)}
     for measured in finished.candidates:
-        failures = []
-        for script, evidence in sorted(kept[measured.alias], key=lambda one: order[one.script.task_id]):
-            episode = Episode(
-                script=script,
-                evidence=evidence,
-                score=score_episode(script, evidence, settings.scoring),
-                prompt_of=lambda request_hash: _messages(request_hash, rebuilt.calls),
-            )
-            failure = failure_of(episode, settings.scoring, passed=passed.get(script.task_id))
-            if failure is not None:
-                failures.append(failure)
+        failures = list(failures_of(failed[measured.alias], settings.scoring, passed, rebuilt.calls))
         alias = measured.alias
         refused = states.refused if any(map(_has_state, failures)) else None
         one = Written(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)
@@ -94,23 +71,12 @@ def write_failures(
     return written
 
 
-def _with_state(kept: Mapping[str, list[_Kept]]) -> list[Script]:
+def _with_state(failed: Mapping[str, list[SeenEpisode]]) -> list[Script]:
     """Scripts of the tasks whose final state somebody reached, each once."""
     scripts = {
-        one.script.task_id: one.script for several in kept.values() for one in several if one.evidence.final_state
+        one.script.task_id: one.script for several in failed.values() for one in several if one.evidence.final_state
     }
     return list(scripts.values())
-
-
-def _rows(finished: Finished) -> Iterator[TaskResultRow]:
-    for one in finished.candidates:
-        yield from one.results or ()
-
-
-def _messages(request_hash: Digest, calls: CandidateCache) -> list[Message] | None:
-    exchange = calls.exchange(request_hash)
-    messages = None if exchange is None else exchange.request.body.get("messages")
-    return [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list | tuple) else None
 
 
 def _has_state(failure: Failure) -> bool:

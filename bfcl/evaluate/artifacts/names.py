@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from bfcl.evaluate.drive import tool_trace_cache
 from bfcl.modelio import candidate_cache
 from bfcl.tables.task_results import TASK_RESULTS_FILE
 
@@ -15,7 +16,7 @@ MANIFEST: Final = "eval_manifest.json"
 HELD_OUT_REPORT: Final = "held_out_eval_report"
 HELD_OUT_FILE: Final = "held_out_eval_report.json"
 CANDIDATE_CACHE: Final = candidate_cache.FILE
-TOOL_TRACE_CACHE: Final = "tool_trace_cache.jsonl"
+TOOL_TRACE_CACHE: Final = tool_trace_cache.FILE
 
 ARTIFACTS: Final[Mapping[str, str]] = MappingProxyType(
     {

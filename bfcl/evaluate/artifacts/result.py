@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from bfcl.digest import Digest
-from bfcl.evaluate.records import Aggregate, TaskScore
+from bfcl.evaluate.records import Aggregate, Scope, TaskScore
 from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.score.repeats import Repeated
 from bfcl.evaluate.settings.model import Candidate, EvalSettings
 from bfcl.evaluate.source.plan import Plan
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.exports.row import ExportRow
-
-Scope = Literal["trace", "trace_and_executable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

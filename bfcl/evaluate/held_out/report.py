@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from bfcl.canonical import Json, readable_json
 from bfcl.errors import EvalError
+from bfcl.evaluate.artifacts.names import HELD_OUT_FILE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
 from bfcl.evaluate.held_out.measures import Comparison, Side, compared
 from bfcl.evaluate.score.intervals import CONFIDENCE
@@ -18,7 +19,6 @@ from bfcl.evaluate.source.plan import Plan
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.files import write_atomic
 
-REPORT_FILE: Final = "held_out_eval_report.json"
 REPORT_VERSION: Final = "1.0"
 
 
@@ -94,7 +94,7 @@ def write_report(directory: Path, report: HeldOutReport) -> Path:
 
     Raises: EvalError `eval_artifact_invalid`; StageError `storage_failed`.
     """
-    path, data = directory / REPORT_FILE, readable_json(report.to_json())
+    path, data = directory / HELD_OUT_FILE, readable_json(report.to_json())
     if read_document(path) is None:
         write_atomic(path, data)
     elif path.read_bytes() != data:

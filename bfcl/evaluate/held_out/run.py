@@ -26,11 +26,6 @@ Seen = Mapping[str, Sequence[TaskScore]]
 """By alias, the scores of the plan's tasks in the first trial, in plan order."""
 
 
-def stands_alone(settings: EvalSettings) -> bool:
-    """Whether no public run is asked for beside it."""
-    return settings.modes == ("held_out_eval",)
-
-
 async def run_held_out(
     settings: EvalSettings,
     verified: VerifiedSource,
@@ -92,7 +87,7 @@ def _strata(rows: Iterable[ExportRow]) -> dict[str, tuple[Stratum, ...]]:
 
 
 def _check_seen(settings: EvalSettings, plan: Plan, seen: Seen | None) -> None:
-    if (seen is None) != stands_alone(settings):
+    if (seen is None) == settings.public:
         raise ValueError("scores of a public run are given exactly where one is asked for")
     for one in plan.candidates if seen is not None else ():
         told = [(score.task_id, score.mode, score.trial) for score in (seen or {}).get(one.alias, ())]

@@ -12,7 +12,7 @@ from bfcl.evaluate.after.finished import Finished, open_finished
 from bfcl.evaluate.after.paired import Played
 from bfcl.evaluate.after.rebuild import Rebuilt, rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
-from bfcl.evaluate.after.seen import EveryTrial, FirstTrial, SeenEpisode, failures_of
+from bfcl.evaluate.after.seen import EveryTrial, FirstTrial, SeenEpisode, failed_by_some, failures_of
 from bfcl.evaluate.artifacts.names import REPORT
 from bfcl.evaluate.artifacts.reading import unusable
 from bfcl.evaluate.artifacts.result import CandidateResult
@@ -51,9 +51,9 @@ def _names(directories: Sequence[Path]) -> list[str]:
 class _Reading:
     """Sees every episode of one evaluation while it is made again, and keeps what the page needs of it."""
 
-    def __init__(self, settings: EvalSettings) -> None:
+    def __init__(self, settings: EvalSettings, finished: Finished) -> None:
         self.scoring = settings.scoring
-        self.first = FirstTrial()
+        self.first = FirstTrial(failed_by_some(finished))
         self._every = EveryTrial(settings.repeats.trials) if settings.schema_version == REPEATING else None
         """None where there is one trial only."""
 
@@ -72,7 +72,7 @@ class _Reading:
 
 def _evaluation(directory: Path, name: str, whereabouts: Whereabouts | None) -> Evaluation:
     finished = open_finished(directory)
-    reading = _Reading(recorded_settings(directory, whereabouts))
+    reading = _Reading(recorded_settings(directory, whereabouts), finished)
     rebuilt = rebuild(directory, whereabouts, seen=reading.see)
     _check(finished, rebuilt)
     return Evaluation(

@@ -11,7 +11,7 @@ from bfcl.evaluate.drive.desk import open_desk
 from bfcl.evaluate.drive.task_spec import TaskSpecs
 from bfcl.evaluate.held_out.private import PrivateTasks, private_tasks
 from bfcl.evaluate.held_out.report import HeldOutReport
-from bfcl.evaluate.held_out.run import run_held_out, stands_alone
+from bfcl.evaluate.held_out.run import run_held_out
 from bfcl.evaluate.run.asked import Nobody
 from bfcl.evaluate.run.clients import live_chat, oracle_jobs
 from bfcl.evaluate.run.episodes import Oracle, Player
@@ -45,7 +45,7 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     watching, meter = Watching(prepared), Meter(envelope)
     hidden = await hidden_tasks(prepared)
     await watching.settle()
-    public = None if stands_alone(settings) else await _public(prepared, records, _Around(watching, meter, how))
+    public = await _public(prepared, records, _Around(watching, meter, how)) if settings.public else None
     private = None
     if hidden is not None:
         private = await run_held_out(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.digest import Digest
 from bfcl.errors import Problem
+from bfcl.evaluate.records import Scope
 from bfcl.evaluate.run.estimate import Estimate
 from bfcl.evaluate.settings.envelope import OutputFormat
-
-Scope = Literal["trace", "trace_and_executable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

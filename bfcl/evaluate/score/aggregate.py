@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import EvalError, Problem, raise_all
-from bfcl.evaluate.records import Aggregate, Count, TaskScore
+from bfcl.evaluate.records import Aggregate, Count, Scope, TaskScore
 from bfcl.evaluate.score.counts import counts_json, metric_json
 from bfcl.evaluate.score.episode import score_hash
 from bfcl.evaluate.score.taxonomy import METRICS, NO_APPLICABLE_TASK, Mode
-
-Scope = Literal["trace", "trace_and_executable"]
 
 _CODES: Final = {"trace": "eval_trace_aggregation_invalid", "executable": "eval_executable_aggregation_invalid"}
 _NAMED: Final = 5

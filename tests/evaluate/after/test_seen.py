@@ -52,6 +52,13 @@ def test_first_trial_keeps_failures_in_the_order_asked_for_and_the_first_state_t
     assert first.passed == {"t3": ("small", '"small"')}
 
 
+def test_first_trial_keeps_no_state_of_a_task_that_nobody_wants_one_of() -> None:
+    first = FirstTrial({"t2"})
+    for task_id in ("t1", "t2"):
+        first.see(episode(None, task_id))
+    assert first.passed == {"t2": ("small", '"small"')}
+
+
 def test_first_trial_ignores_later_ones() -> None:
     first = FirstTrial()
     first.see(episode(ANSWERS["words"], trial=1))

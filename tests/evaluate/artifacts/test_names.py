@@ -1,11 +1,10 @@
+"""The files of a finished evaluation."""
+
 from __future__ import annotations
 
-from bfcl.evaluate.artifacts.names import ARTIFACTS, CACHES, HELD_OUT_FILE
-from bfcl.evaluate.drive import tool_trace_cache
-from bfcl.evaluate.held_out.report import REPORT_FILE
+from bfcl.evaluate.artifacts.names import ARTIFACTS, CACHES
 
 
-def test_files_are_called_as_those_who_write_them_do() -> None:
-    assert ARTIFACTS["tool_trace_cache"] == tool_trace_cache.FILE
-    assert HELD_OUT_FILE == REPORT_FILE
+def test_names_of_caches_are_names_of_artifacts_and_no_file_stands_twice() -> None:
     assert set(CACHES) <= ARTIFACTS.keys()
+    assert len(set(ARTIFACTS.values())) == len(ARTIFACTS)

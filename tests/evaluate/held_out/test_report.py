@@ -6,7 +6,8 @@ import dataclasses
 import json
 from pathlib import Path
 
-from bfcl.evaluate.held_out.report import REPORT_FILE, HeldOutReport, write_report
+from bfcl.evaluate.artifacts.names import HELD_OUT_FILE
+from bfcl.evaluate.held_out.report import HeldOutReport, write_report
 from bfcl.evaluate.score.taxonomy import error_taxonomy_hash
 from tests.evaluate.held_out.bench import Bench, told
 from tests.evaluate.refusals import refused
@@ -47,7 +48,7 @@ def test_report_says_what_it_is_of_and_reserves_nothing_in_words(bench: Bench, r
 def test_write_report_writes_the_report_and_once_more_the_same(report: HeldOutReport, tmp_path: Path) -> None:
     path = write_report(tmp_path / "out", report)
     written = path.read_bytes()
-    assert path == tmp_path / "out" / REPORT_FILE
+    assert path == tmp_path / "out" / HELD_OUT_FILE
     assert json.loads(written) == told(report)
     assert write_report(tmp_path / "out", report) == path
     assert path.read_bytes() == written

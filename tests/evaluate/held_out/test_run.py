@@ -11,8 +11,9 @@ import pytest
 
 from bfcl.canonical import canonical_text
 from bfcl.errors import EvalError, Problem
+from bfcl.evaluate.artifacts.names import HELD_OUT_FILE
 from bfcl.evaluate.held_out.private import PrivateTasks
-from bfcl.evaluate.held_out.report import REPORT_FILE, HeldOutReport, write_report
+from bfcl.evaluate.held_out.report import HeldOutReport, write_report
 from bfcl.evaluate.records import Script, TaskScore
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.modelio.exchange import ChatRequest
@@ -131,7 +132,7 @@ def test_run_held_out_shows_private_prompts_to_the_candidate_alone(
     assert [secret for secret in SECRETS if secret in prompted] == list(SECRETS)
     said = capfd.readouterr()
     texts = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
-    assert list(texts) == [REPORT_FILE]
+    assert list(texts) == [HELD_OUT_FILE]
     forbidden = {*SECRETS, *hidden_ids(private), *RESERVED}
     forbidden |= {str(message["content"]) for one in private.tasks for message in one.row.messages[1:]} - {"None"}
     for text in (*texts.values(), said.out, said.err, caplog.text):
