@@ -62,7 +62,7 @@ def play(setup: Setup, oracle: Oracle, representatives: Sequence[Representative]
         for one, several in zip(expected, undone, strict=True)
     ]
     replayed = oracle.replay(episodes) if episodes else []
-    suspects = oracle.suspects() if any(pair.a != pair.b for pair in replayed) else ()
+    suspects = oracle.suspects() if not all(pair.alike for pair in replayed) else ()
     tried = [tuple(zip(several, pair.a.also, strict=False)) for several, pair in zip(undone, replayed, strict=True)]
     undeclared = [
         number

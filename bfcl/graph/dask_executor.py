@@ -6,30 +6,21 @@ of shards are kept in flight, and nothing is left behind. Dask itself runs the g
 
 from __future__ import annotations
 
-import logging
 import pickle
 import secrets
-import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from bfcl.digest import blake3_of
-from bfcl.errors import BfclError, ConfigError, Problem, StageError, install
+from bfcl.errors import BfclError, Problem, StageError
+from bfcl.graph.dask_cluster import ANSWER_S, Asking, Future, connected, dask_library, named_cluster, shown, unreachable
 from bfcl.graph.executor import Compute, Done, Job, grouped
 from bfcl.graph.remote_shards import LIBRARIES, Answer, Program, compute_group, program, take_order
 from bfcl.graph.say import warn
-from bfcl.graph.variables import SCHEMES, shown_url
 
-Client: TypeAlias = Any
-Future: TypeAlias = Any
-"""Dask's types are not all there."""
-
-CONNECT_S: Final = 5.0
 PATIENCE_S: Final = 60.0
 """How long the cluster may be without any worker: one that grows on demand needs a moment."""
 LEAST_TASKS: Final = 64
@@ -41,8 +32,6 @@ IN_FLIGHT: Final = 2
 _TURN_S: Final = 1.0
 _NAMED: Final = 3
 
-_NOISY: Final = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-_LAST_PORT: Final = 65535
 _FACTS: Final = {
     "package": "package digest {}",
     "python": "Python {}",
@@ -60,11 +49,17 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, address: str, reached: Callable[[Mapping[str, Any]], None], *, patience_s: float = PATIENCE_S
+        self,
+        address: str,
+        reached: Callable[[Mapping[str, Any]], None],
+        *,
+        patience_s: float = PATIENCE_S,
+        answer_s: float = ANSWER_S,
     ) -> None:
         self._address = address
         self._reached = reached
         self._patience_s = patience_s
+        self._answer_s = answer_s
 
     def run(self, jobs: Iterator[Job], compute: Compute) -> Iterator[Done]:
         """Raises: ConfigError `extra_not_installed`; StageError `executor_unreachable`, `executor_mismatch`,
@@ -72,44 +67,10 @@ class DaskExecutor:
         """
         order = pickle.dumps(compute)
         with connected(self._address) as client:
-            threads = _checked(client, self._address)
+            asking = Asking(client, self._address, self._answer_s)
+            threads = _checked(asking)
             groups = grouped(jobs, max(LEAST_TASKS, TASKS_A_THREAD * max(threads, default=1)))
-            yield from _Stage(client, self._address, order, self._patience_s).run(groups, self._reached)
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at `address`, closed at the end with all it asked for.
-
-    Raises: ConfigError `extra_not_installed`; StageError `executor_unreachable`.
-    """
-    dask = _dask()
-    with _quiet():
-        try:
-            _knock(address)
-            _require_certificates(dask, address)
-            with warnings.catch_warnings():
-                # Versions of libraries that differ are not told twice: what counts is compared below.
-                warnings.simplefilter("ignore")
-                client = dask.Client(address, timeout=CONNECT_S, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise _unreachable(address, str(error)) from error
-        try:
-            yield client
-        finally:
-            with warnings.catch_warnings(), suppress(OSError):
-                warnings.simplefilter("ignore")
-                client.close(timeout=CONNECT_S)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """What matters is told as a refusal; what dask logs of it would stand beside that."""
-    with ExitStack() as restored:
-        for logger in map(logging.getLogger, _NOISY):
-            restored.callback(logger.setLevel, logger.level)
-            logger.setLevel(logging.CRITICAL + 1)
-        yield
+            yield from _Stage(asking, order, self._patience_s).run(groups, self._reached)
 
 
 def check_cluster(address: str) -> None:
@@ -118,7 +79,7 @@ def check_cluster(address: str) -> None:
     Raises: ConfigError `extra_not_installed`; StageError `executor_unreachable`, `executor_mismatch`.
     """
     with connected(address) as client:
-        _checked(client, address)
+        _checked(Asking(client, address))
 
 
 def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -134,57 +95,21 @@ def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 # --- the cluster --------------------------------------------------------------------------------------------------
 
 
-def _dask() -> Any:
-    """The library, which few installations have and few runs of those need. Raises: ConfigError."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ConfigError(_not_installed(error)) from error
-    return distributed
-
-
-def _knock(address: str) -> None:
-    """Whether anything listens there. A client that finds nothing would leave its thread behind, and so would one
-    that does not know the way.
-
-    Raises OSError, ValueError.
-    """
-    scheme, _, place = address.rpartition("://")
-    if scheme not in SCHEMES:
-        raise ValueError(f"`{scheme}://` is no protocol that is spoken here")
-    host, colon, port = place.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > _LAST_PORT:
-        raise ValueError("names no port")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-
-
-def _require_certificates(dask: Any, address: str) -> None:
-    """Raises: ValueError where the address asks for TLS and dask's settings hold nothing for it; OSError where what
-    they name cannot be read."""
-    encrypted = address.startswith(("tls://", "wss://"))
-    if encrypted and dask.Security().get_connection_args("client").get("ssl_context") is None:
-        raise ValueError("asks for certificates, and dask's own settings (`distributed.comm.tls`) name none")
-
-
-def _checked(client: Client, address: str) -> list[int]:
+def _checked(asking: Asking) -> list[int]:
     """The threads of each worker, once all of them and the scheduler are known to load this program."""
-    expected = program()
-    try:
-        told = client.run(program, on_error="return")
-        problems = [*_scheduler_problems(client, address), *_mismatches(told, expected)]
-        if problems:
-            raise StageError(problems)
-        return list(client.nthreads().values())
-    except OSError as error:
-        raise _unreachable(address, str(error)) from error
+    told = asking.on_workers(program, on_error="return")
+    problems = [*_scheduler_problems(asking), *_mismatches(told, program())]
+    if problems:
+        raise StageError(problems)
+    return asking.threads()
 
 
-def _scheduler_problems(client: Client, address: str) -> Iterator[Problem]:
+def _scheduler_problems(asking: Asking) -> Iterator[Problem]:
     """The scheduler computes nothing, but tasks pass through it and name our functions."""
     try:
-        client.run_on_scheduler(program)
+        asking.on_scheduler(program)
     except ImportError as error:
-        yield _mismatch(f"scheduler {_shown(address)}", f"cannot load bfcl: {error}", program())
+        yield _mismatch(f"scheduler {shown(asking.address)}", f"cannot load bfcl: {error}", program())
     except ValueError:
         # One that was told to unpickle nothing does not need to.
         return
@@ -212,9 +137,8 @@ def _seen(answer: object, expected: Program) -> str:
 class _Stage:
     """The groups of one stage on their way."""
 
-    def __init__(self, client: Client, address: str, order: bytes, patience_s: float) -> None:
-        self._client = client
-        self._address = address
+    def __init__(self, asking: Asking, order: bytes, patience_s: float) -> None:
+        self._asking = asking
         self._patience_s = patience_s
         self._name = f"bfcl-{secrets.token_hex(8)}"
         self._number = 0
@@ -242,58 +166,54 @@ class _Stage:
                         reached(answer["isolation"])
                     yield list(zip(group, answer["rows"] or [], strict=True))
         finally:
-            with suppress(OSError, CancelledError):
-                self._client.cancel(list(running))
+            self._asking.withdraw(list(running))
 
     def _fill(self, running: dict[Future, list[Job]], groups: Iterator[list[Job]]) -> None:
-        wanted = IN_FLIGHT * max(1, self._workers())
+        wanted = IN_FLIGHT * max(1, len(self._asking.threads()))
         while len(running) < wanted and (group := next(groups, None)) is not None:
             self._submit(running, group)
 
     def _submit(self, running: dict[Future, list[Job]], group: list[Job]) -> None:
         self._number += 1
-        future = self._client.submit(
-            compute_group,
-            program(),
-            self._digest,
-            pickle.dumps(group),
-            key=f"{self._name}-{self._number}",
-            pure=False,
-        )
+        key = f"{self._name}-{self._number}"
+        future = self._asking.submit(key, compute_group, program(), self._digest, pickle.dumps(group))
         running[future] = group
 
     def _hand_over(self, workers: list[str] | None) -> None:
         """Give the order to these workers, or to all. One that is lost meanwhile needs none."""
-        try:
-            self._client.run(take_order, program(), self._digest, self._order, workers=workers, on_error="ignore")
-        except OSError as error:
-            raise self._lost() from error
+        self._asking.on_workers(take_order, program(), self._digest, self._order, workers=workers, on_error="ignore")
 
     def _some_done(self, running: dict[Future, list[Job]]) -> list[Future]:
         """Waits until something is done."""
+        while not (done := self._asking.some_done(list(running), _TURN_S)):
+            self._refuse_to_wait_alone()
+        return done
+
+    def _result(self, future: Future) -> Answer:
+        """What a group came to. It may be computed once more meanwhile, where its worker was lost at the end."""
         while True:
             try:
-                with self._client.as_current():
-                    _dask().wait(list(running), timeout=_TURN_S, return_when="FIRST_COMPLETED")
+                answer: Answer = future.result(timeout=self._asking.answer_s)
             except TimeoutError:
+                if future.status == "error":
+                    raise
                 self._refuse_to_wait_alone()
-            except CancelledError as error:
-                raise self._lost() from error
-            done = [future for future in running if future.done()]
-            if done:
-                return done
+            else:
+                return answer
 
     def _answer(self, future: Future, running: dict[Future, list[Job]]) -> Answer:
         try:
-            answer: Answer = future.result()
+            answer = self._result(future)
+        except StageError:
+            raise
         except CancelledError as error:
-            raise self._lost() from error
-        except _dask().KilledWorker as error:
-            _checked(self._client, self._address)
+            raise self._asking.lost() from error
+        except dask_library().KilledWorker as error:
+            _checked(self._asking)
             raise StageError(self._killing(running[future])) from error
         except Exception:
             # A bug of ours, if not a worker of another program that came after the others were asked.
-            _checked(self._client, self._address)
+            _checked(self._asking)
             raise
         problems = _mismatches({answer["worker"]: answer["program"]}, program())
         if problems:
@@ -302,31 +222,23 @@ class _Stage:
             raise _told_by(answer["worker"], answer["refusal"])
         return answer
 
-    def _workers(self) -> int:
-        try:
-            return len(self._client.nthreads())
-        except OSError as error:
-            raise self._lost() from error
-
     def _refuse_to_wait_alone(self) -> None:
         """Raises: StageError `executor_unreachable` where the cluster has been without a worker for too long."""
         now = time.monotonic()
-        if self._workers():
+        address, patience_s = self._asking.address, self._patience_s
+        if self._asking.threads():
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
-            warn(f"{named_cluster(self._address)} has no worker; waiting {self._patience_s:.0f} s for one to join")
-        elif now - self._alone_since >= self._patience_s:
-            raise _unreachable(self._address, f"no worker for {self._patience_s:.0f} s", "start workers for it")
-
-    def _lost(self) -> StageError:
-        return _unreachable(self._address, "the connection was lost; finished shards are kept")
+            warn(f"{named_cluster(address)} has no worker; waiting {patience_s:.0f} s for one to join")
+        elif now - self._alone_since >= patience_s:
+            raise unreachable(address, f"no worker for {patience_s:.0f} s", "start workers for it")
 
     def _killing(self, group: list[Job]) -> Problem:
         labels = sorted({job.chunk.label for job in group})
         return Problem(
             code="executor_lost",
-            subject=named_cluster(self._address),
+            subject=named_cluster(self._asking.address),
             message=f"worker after worker was lost while it computed {_listed(labels)}; finished shards are kept",
             fix="look for the reason in the logs of the workers, their memory limit first; then run again, or without "
             "`executor=`",
@@ -336,39 +248,9 @@ class _Stage:
 # --- refusals -----------------------------------------------------------------------------------------------------
 
 
-def _not_installed(error: ImportError) -> Problem:
-    return Problem(
-        code="extra_not_installed",
-        subject="executor",
-        message=f"`executor=dask:` needs the extra `distributed`: {error}",
-        fix=f"`{install('distributed')}`, or leave `executor=` out",
-    )
-
-
 def _told_by(worker: str, refusal: BfclError) -> BfclError:
     """A refusal that a worker met, naming it: it may be alone in what it lacks."""
     return type(refusal)(replace(one, message=f"{one.message} (on worker {worker})") for one in refusal.problems)
-
-
-def _unreachable(address: str, reason: str, fix: str = "start a scheduler there or mend the address") -> StageError:
-    return StageError(
-        Problem(
-            code="executor_unreachable",
-            subject=named_cluster(address),
-            message=reason.replace(address, _shown(address)),
-            fix=f"{fix}, or leave `executor=` out to compute on this machine",
-        )
-    )
-
-
-def named_cluster(address: str) -> str:
-    """A cluster as people are told of it, without what may be a password."""
-    return f"dask:{_shown(address)}"
-
-
-def _shown(address: str) -> str:
-    """Without what may be a password: dask takes none, people may try."""
-    return shown_url(address) if "//" in address else shown_url(f"//{address}").removeprefix("//")
 
 
 def _mismatch(subject: str, seen: str, expected: Program) -> Problem:

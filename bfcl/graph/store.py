@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from io import FileIO
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ from bfcl.graph.layout import BuildTree
 RECORD_CONTRACT = "bfcl-build-record/1"
 KEY_CONTRACT = "bfcl-build/1"
 _RECORD = "record.json"
+_LARGE: Final = 1 << 20
 
 LEVEL_FILE: Final = "isolation.json"
 """Beside what the oracle had a part in: how well the worlds were shut in that it ran in."""
@@ -311,15 +313,21 @@ def _listing(directory: Path) -> list[str]:
 
 
 def _verify(path: Path, fp: str, shown: str) -> Entry:
-    """Re-hash an entry against its record."""
-    record_path = path / _RECORD
+    """Re-hash an entry against its record. A run does so thousands of times: what it costs is calls to the system."""
+    folder = os.fspath(path)
     try:
-        if path.is_symlink() or not stat.S_ISREG(os.lstat(record_path).st_mode):
+        if stat.S_ISLNK(os.lstat(folder).st_mode):
             raise tampered(f"{shown}/{_RECORD}", "is not a regular file")
-        record = json.loads(record_path.read_bytes())
+        present = dict(_walk(folder))
+        kind = present.pop(_RECORD, None)
+        if kind is None:
+            raise tampered(f"{shown}/{_RECORD}", "is missing")
+        if kind != "file":
+            raise tampered(f"{shown}/{_RECORD}", "is not a regular file")
+        record = json.loads(_read(f"{folder}/{_RECORD}").decode())
         digest = record.pop("record_digest")
         key, files = record["key"], record["files"]
-        expected = {name: (facts["blake3"], facts["size"]) for name, facts in files.items()}
+        expected = {name: (facts["blake3"], int(facts["size"])) for name, facts in files.items()}
         stated = record["fp"]
         own: str = blake3_json(record)
         named: str = blake3_json(key)
@@ -331,7 +339,7 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
         raise tampered(f"{shown}/{_RECORD}", "does not match its own digest")
     if stated != fp or named != fp:
         raise tampered(f"{shown}/{_RECORD}", f"belongs to build/{named}")
-    problems = _file_problems(path, expected, shown)
+    problems = _file_problems(folder, present, expected, shown)
     if problems:
         raise DriftError(problems)
     return Entry(
@@ -343,28 +351,39 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
     )
 
 
-def _file_problems(path: Path, expected: Mapping[str, tuple[str, int]], shown: str) -> list[Problem]:
+def _file_problems(
+    folder: str, present: Mapping[str, str], expected: Mapping[str, tuple[str, int]], shown: str
+) -> list[Problem]:
     problems: list[Problem] = []
-    present = dict(_walk(path))
-    for name in sorted(present.keys() - expected.keys() - {_RECORD}):
+    for name in sorted(present.keys() - expected.keys()):
         problems.extend(tampered(f"{shown}/{name}", "is not part of the entry").problems)
-    for name, (digest, _) in sorted(expected.items()):
+    for name, (digest, size) in sorted(expected.items()):
         kind = present.get(name)
         if kind is None:
             problems.extend(tampered(f"{shown}/{name}", "is missing").problems)
         elif kind != "file":
             problems.extend(tampered(f"{shown}/{name}", "is not a regular file").problems)
-        elif blake3_file(path / name) != digest:
+        elif _digest(f"{folder}/{name}", size) != digest:
             problems.extend(tampered(f"{shown}/{name}", "has changed since it was stored").problems)
     return problems
 
 
-def _walk(path: Path, prefix: str = "") -> Iterator[tuple[str, Literal["file", "other"]]]:
-    with os.scandir(path) as found:
+def _digest(path: str, size: int) -> Fingerprint:
+    """Of a file that its record gives this size: a small one costs less read at once than looked at first."""
+    return blake3_of(_read(path)) if size < _LARGE else blake3_file(Path(path))
+
+
+def _read(path: str) -> bytes:
+    with FileIO(path) as stream:
+        return stream.readall()
+
+
+def _walk(folder: str, prefix: str = "") -> Iterator[tuple[str, Literal["file", "other"]]]:
+    with os.scandir(folder) as found:
         for item in found:
             name = prefix + item.name
             if item.is_dir(follow_symlinks=False):
-                yield from _walk(Path(item.path), name + "/")
+                yield from _walk(item.path, name + "/")
             else:
                 yield name, "file" if item.is_file(follow_symlinks=False) else "other"
 

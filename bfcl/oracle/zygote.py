@@ -7,6 +7,7 @@ Rule: rulings 6-7; pack.md §7.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import contextlib
 import os
 import select
@@ -29,7 +30,9 @@ PARENT_GONE = (signal.SIGTERM, signal.SIGCONT)
 _fork, _exit, _kill, _killpg, _waitpid = os.fork, os._exit, os.kill, os.killpg, os.waitpid
 _unlink, _rmdir, _chmod = os.unlink, os.rmdir, os.chmod
 _setpgid, _close, _read, _listdir, _lseek = os.setpgid, os.close, os.read, os.listdir, os.lseek
-_poll, _sleep, _ticks, _signal = select.poll, time.sleep, time.monotonic_ns, signal.signal
+_poll, _sleep, _ticks = select.poll, time.sleep, time.monotonic_ns
+# What `signal.signal` wraps: turning numbers into enum members writes to sixty pages that a fork shares.
+_set_handler, _default, _gone = _signal.signal, int(signal.SIG_DFL), tuple(map(int, PARENT_GONE))
 _status_code = os.waitstatus_to_exitcode
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
@@ -161,8 +164,8 @@ class World:
         try:
             _setpgid(0, 0)
             isolation.die_with_parent()
-            for number in PARENT_GONE:
-                _signal(number, signal.SIG_DFL)
+            for number in _gone:
+                _set_handler(number, _default)
             self.channel.close()
             self._scratch.claim()
             self._guard.trusted = False

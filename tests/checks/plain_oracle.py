@@ -61,7 +61,10 @@ class PlainOracle:
 
     def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
         self.requests += 1
-        return [Replayed(self._play(episode, "a"), self._play(episode, "b")) for episode in episodes]
+        plain = [dataclasses.replace(episode, also=()) for episode in episodes]
+        return [
+            Replayed(self._play(each, "a"), self._play(other, "b")) for each, other in zip(episodes, plain, strict=True)
+        ]
 
     def suspects(self) -> tuple[str, ...]:
         return ("backend.py:1: a suspect line",)

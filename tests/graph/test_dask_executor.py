@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,16 +17,7 @@ from typing import Any
 import pytest
 
 from bfcl.errors import BfclError, ConfigError, OracleError, StageError
-from bfcl.graph.dask_executor import (
-    _FACTS,
-    _NOISY,
-    IN_FLIGHT,
-    LEAST_TASKS,
-    DaskExecutor,
-    check_cluster,
-    connected,
-    weakest,
-)
+from bfcl.graph.dask_executor import _FACTS, IN_FLIGHT, LEAST_TASKS, DaskExecutor, check_cluster, weakest
 from bfcl.graph.executor import Compute, Job
 from bfcl.graph.host import python_minor
 from bfcl.graph.remote_shards import program
@@ -186,6 +177,24 @@ def test_scheduler_that_goes_away_is_refused(lonely: Cluster, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("lost", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
+def test_scheduler_that_goes_away_between_two_groups_is_refused(lonely: Cluster, lost: signal.Signals) -> None:
+    lonely.add()
+    lonely.ready()
+    results = executor(lonely, answer_s=8).run((job(number) for number in range(20)), Count())
+    ((first, _),) = next(results)
+    lonely.scheduler.send_signal(lost)
+    try:
+        with pytest.raises(StageError) as caught:
+            list(results)
+    finally:
+        lonely.scheduler.send_signal(signal.SIGCONT)
+    reasons = {signal.SIGKILL: "the connection was lost", signal.SIGSTOP: "no answer for 8 s"}
+    assert first.number == 0
+    assert caught.value.problems[0].code == "executor_unreachable"
+    assert caught.value.problems[0].message == f"{reasons[lost]}; finished shards are kept"
+
+
 def test_cluster_that_stays_without_workers_is_refused(lonely: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(StageError) as caught:
         list(executor(lonely, patience_s=0.5).run(iter([job(0)]), Count()))
@@ -338,23 +347,6 @@ def test_password_in_an_address_is_not_told(given: str, shown: str) -> None:
         check_cluster(given)
     assert caught.value.problems[0].subject == f"dask:{shown}"
     assert "SECRETPW" not in str(caught.value)
-
-
-def levels() -> dict[str, int]:
-    return {name: logging.getLogger(name).level for name in _NOISY}
-
-
-def test_log_levels_are_as_before_whether_the_cluster_was_there_or_not(
-    two: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="asyncio")
-    before = levels()
-    with connected(two.address):
-        assert set(levels().values()) == {logging.CRITICAL + 1}
-    assert levels() == before
-    with pytest.raises(StageError):
-        check_cluster("scheduler")
-    assert levels() == before
 
 
 def test_missing_library_is_one_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

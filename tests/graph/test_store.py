@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.canonical import canonical_json
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.errors import DriftError, StageError
 from bfcl.files import storage, write_synced
@@ -197,6 +198,25 @@ def test_record_that_is_none_is_refused(store: Store, data: bytes) -> None:
     entry = put(store, KEY, {"a": b"1"})
     (entry.path / "record.json").write_bytes(data)
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
+
+
+@pytest.mark.parametrize("size", [None, "many", [1]])
+def test_record_with_a_size_that_is_none_is_refused_though_its_digest_agrees(store: Store, size: object) -> None:
+    path = put(store, KEY, {"rows.jsonl": b"{}\n"}).path / "record.json"
+    record = json.loads(path.read_bytes())
+    del record["record_digest"]
+    record["files"]["rows.jsonl"]["size"] = size
+    path.write_bytes(canonical_json({**record, "record_digest": blake3_json(record)}))
+    assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
+
+
+def test_change_in_a_large_file_is_found(store: Store) -> None:
+    entry = put(store, KEY, {"table": bytes(1 << 20)})
+    assert again(store).find(KEY.fp) == entry
+    entry.file("table").write_bytes(bytes((1 << 20) - 1) + b"1")
+    assert refusal(store, KEY.fp) == (
+        f"build_cache_tampered: build/{KEY.fp}/table: has changed since it was stored{CLEAN}"
+    )
 
 
 def test_record_whose_digest_disagrees_is_refused(store: Store) -> None:

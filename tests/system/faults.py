@@ -22,30 +22,38 @@ NOBODY = 65534
 WHOLE = ["run_manifest.json", *PUBLISHED]
 
 
+BANKING_RUNS = {"banking_vn": "banking_vn", "banking_vn.publication": "banking_vn_publication"}
+"""The bundled configurations of the pack of a retail bank, and the directory of the run that each makes."""
+
+
 class Banking(Project):
-    """The bundled pack of a retail bank under its smoke configuration."""
+    """The bundled pack of a retail bank under one of its configurations."""
+
+    def __init__(self, root: Path, configuration: str) -> None:
+        super().__init__(root)
+        self.configuration = configuration
 
     @property
     def run_dir(self) -> Path:
-        return self.build / "runs" / "banking_vn"
+        return self.build / "runs" / BANKING_RUNS[self.configuration]
 
     @property
     def config(self) -> Path:
-        return self.root / "configs" / "banking_vn.yaml"
+        return self.root / "configs" / f"{self.configuration}.yaml"
 
     def command(self, *arguments: str) -> list[str]:
-        return super().command(*arguments, "config=configs/banking_vn.yaml")
+        return super().command(*arguments, f"config=configs/{self.config.name}")
 
 
-def write_banking(root: Path) -> Banking:
-    """The bundled pack in a project of its own, never built."""
-    project = Banking(root)
+def write_banking(root: Path, configuration: str = "banking_vn") -> Banking:
+    """The bundled pack in a project of its own, never built; `configuration` is one of `BANKING_RUNS`."""
+    project = Banking(root, configuration)
     shutil.copytree(
         REPOSITORY / "packs" / "banking_vn_oracle_pack",
         root / "packs" / "banking_vn_oracle_pack",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    for name in ("dodo.py", "configs/banking_vn.yaml"):
+    for name in ("dodo.py", f"configs/{configuration}.yaml"):
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(REPOSITORY / name, root / name)
     return project

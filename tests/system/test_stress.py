@@ -1,6 +1,7 @@
 """The build under stress: whatever happens around it, a run ends in the same bytes or in one clear refusal.
 
-Kills at random instants of a domain-scale run are a soak run: `BFCL_KILLS=50 pytest -m slow tests/system`.
+Kills at random instants of a domain-scale run are a soak run: `BFCL_KILLS=50 pytest -m slow tests/system`, of the
+publication with `BFCL_KILLED=banking_vn.publication` besides, and `-s` tells of each project.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tests.system.faults import (
 from tests.system.project import Project, write_project
 
 KILLS = int(os.environ.get("BFCL_KILLS", "0"))
+KILLED = os.environ.get("BFCL_KILLED", "banking_vn")
 FULL = "  fix: free space or make the directory writable, then run the same command again"
 
 
@@ -60,11 +62,11 @@ def test_killed_replacement_of_a_release_ends_in_the_new_one(original: Project, 
 @pytest.mark.slow
 @pytest.mark.skipif(not KILLS, reason="BFCL_KILLS says how many runs to kill")
 def test_banking_run_killed_at_random_moments_always_ends_in_the_same_release(tmp_path: Path) -> None:
-    spans, tables = undisturbed(write_banking(tmp_path / "reference"))
+    spans, tables = undisturbed(write_banking(tmp_path / "reference", KILLED))
     chosen = moments(50, spans)
     found: list[Survived] = []
     while sum(each.kills for each in found) < KILLS:
-        project = write_banking(tmp_path / str(len(found)))
+        project = write_banking(tmp_path / str(len(found)), KILLED)
         # Every fourth project meets several kills before it may finish.
         found.append(survive(project, list(islice(chosen, 3 if len(found) % 4 == 3 else 1)), tables))
         print(f"project {len(found)}: {found[-1]}", flush=True)
