@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -10,16 +10,28 @@ import click
 from bfcl.canonical import Json, readable_json
 from bfcl.cli.eval_command import EvalCommand
 from bfcl.cli.eval_source import pack_option, run_dir_option
-from bfcl.cli.page_place import allowed_output
+from bfcl.cli.page_place import allowed_output, build_tree, refuse_output_place
 from bfcl.cli.sheet import Sheet
-from bfcl.cli.show import Format, as_json, format_option, print_json
+from bfcl.cli.show import Format, as_json, format_option, print_json, visible
+from bfcl.digest import sha256_hex
 from bfcl.evaluate.after.compare import compare
 from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text
 from bfcl.evaluate.after.recorded_settings import Whereabouts
-from bfcl.evaluate.after.sides import side_of
+from bfcl.evaluate.after.sides import Side, side_of
 from bfcl.evaluate.after.write_once import ELSEWHERE, write_once
 from bfcl.evaluate.score.intervals import SEED
 from bfcl.pack.layout import shown
+
+
+def _reports() -> Path:
+    return build_tree().root / "report"
+
+
+def _allowed(context: click.Context, option: click.Parameter, out: Path | None) -> Path | None:
+    """As `allowed_output`, of the project's own place too. Raises: click.UsageError."""
+    if out is None:
+        refuse_output_place(_reports(), build_tree(), named="build/report of the project")
+    return allowed_output(context, option, out)
 
 
 @click.command("eval-compare", cls=EvalCommand)
@@ -28,16 +40,16 @@ from bfcl.pack.layout import shown
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    callback=allowed_output,
-    help="Directory for eval_comparison.json and .md (default: the current one).",
+    callback=_allowed,
+    help="Directory for eval_comparison.json and .md (default: one in build/report of the project, named after the two "
+    "and what the comparison says).",
 )
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of the bootstrap.")
 @run_dir_option
 @pack_option()
 @format_option()
 def eval_compare(
-    *, first: str, second: str, out: Path, seed: int, run_dir: Path | None, pack: Path | None, format_: Format
+    *, first: str, second: str, out: Path | None, seed: int, run_dir: Path | None, pack: Path | None, format_: Format
 ) -> None:
     """Compare two candidates that were measured alike, task by task.
 
@@ -50,13 +62,26 @@ def eval_compare(
       bfcl eval-compare results/small results/large
       bfcl eval-compare results/both:small results/both:large --out results/comparison
     """
-    document = compare(side_of(first), side_of(second), Whereabouts(run_dir=run_dir, pack=pack), seed=seed)
-    page, data = out / "eval_comparison.md", out / "eval_comparison.json"
-    write_once({data: readable_json(document), page: comparison_page(document).encode()}, fix=ELSEWHERE)
+    sides = side_of(first), side_of(second)
+    document = compare(*sides, Whereabouts(run_dir=run_dir, pack=pack), seed=seed)
+    contents = {
+        "eval_comparison.json": readable_json(document),
+        "eval_comparison.md": comparison_page(document).encode(),
+    }
+    target = _own_place(sides, contents.values()) if out is None else out
+    write_once({target / name: data for name, data in contents.items()}, fix=ELSEWHERE)
+    page = shown(target / "eval_comparison.md")
     if as_json(format_):
         print_json(document)
+        click.echo(visible(f"written {page}"), err=True)
     else:
-        _sheet(document, shown(page)).print()
+        _sheet(document, page).print()
+
+
+def _own_place(sides: Sequence[Side], contents: Iterable[bytes]) -> Path:
+    """A directory that no other comparison has: its name is of what it holds."""
+    digest = sha256_hex(b"\0".join(contents))[:12]
+    return _reports() / f"compare-{'-'.join(side.measured.alias for side in sides)}-{digest}"
 
 
 def _sheet(document: Mapping[str, Json], page: str) -> Sheet:

@@ -20,7 +20,7 @@ from bfcl.errors import ConfigError, Problem, visible
 from bfcl.evaluate.scripted.behaviours import BEHAVIOURS, FLAKY, FLAKY_SUMMARY
 from bfcl.evaluate.scripted.candidate import ScriptedCandidate
 from bfcl.evaluate.scripted.load import published_rows
-from bfcl.evaluate.scripted.server import Manner, Serving, serve
+from bfcl.evaluate.scripted.server import Conduct, Serving, serve
 from bfcl.files import storage
 from bfcl.modelio.credential import Credential
 from bfcl.pack.layout import shown
@@ -93,13 +93,13 @@ def serve_candidate(
     greeting = _Greeting(shown(run), candidate.size, json=as_json(format_))
     with ExitStack() as stack:
         log = None if log_file is None else stack.enter_context(_Log(log_file))
-        manner = Manner(
+        conduct = Conduct(
             host=host,
             key=key,
             latency_s=latency_ms / 1000,
             record=None if log is None else log.record,
         )
-        asyncio.run(_listen(candidate, port, manner, greeting))
+        asyncio.run(_listen(candidate, port, conduct, greeting))
 
 
 class _Greeting:
@@ -128,7 +128,7 @@ class _Greeting:
             click.echo("  the model name says how it answers, see --list; Ctrl-C ends it")
 
 
-async def _listen(candidate: ScriptedCandidate, port: int, manner: Manner, greeting: _Greeting) -> None:
+async def _listen(candidate: ScriptedCandidate, port: int, conduct: Conduct, greeting: _Greeting) -> None:
     """Serve until a signal asks to end, or something breaks."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -138,10 +138,10 @@ async def _listen(candidate: ScriptedCandidate, port: int, manner: Manner, greet
             loop.add_signal_handler(number, ended.set)
     async with AsyncExitStack() as stack:
         try:
-            serving = await stack.enter_async_context(serve(candidate, port, manner=manner))
+            serving = await stack.enter_async_context(serve(candidate, port, conduct=conduct))
         except OSError as error:
-            raise ConfigError(_unavailable(manner.host, port, error)) from None
-        greeting.print(serving, manner.host)
+            raise ConfigError(_unavailable(conduct.host, port, error)) from None
+        greeting.print(serving, conduct.host)
         waiting = [loop.create_task(ended.wait()), loop.create_task(serving.failed())]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:

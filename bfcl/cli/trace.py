@@ -15,13 +15,13 @@ import click
 
 from bfcl.authoring.conversation_lines import call_text
 from bfcl.canonical import Json, canonical_text
-from bfcl.cli.fates import PUBLISHED, Fate, Fates, template_fates
-from bfcl.cli.journey import Journey, find_task, read_journey, table_path
-from bfcl.cli.passage import FINAL, Passage, first_drop, passages
 from bfcl.cli.place import meant_run, named_run, project_root, run_of_config, searched_runs
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, json_option, print_json
+from bfcl.graph.fates import PUBLISHED, Fate, Fates, template_fates
+from bfcl.graph.journey import Journey, find_task, read_journey, table_path
 from bfcl.graph.losses import NOT_SELECTED
+from bfcl.graph.passage import FINAL, Passage, first_drop, passages
 from bfcl.pack.layout import shown
 from bfcl.records.trace import Call
 from bfcl.stages.artifacts import PUBLISHED_FILE

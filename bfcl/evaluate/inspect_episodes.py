@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from bfcl.errors import BfclError
-from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.desk import OracleDesk, session_failed
-from bfcl.evaluate.drive.episode import drive
-from bfcl.evaluate.drive.live import LiveResults
-from bfcl.evaluate.drive.results import RecordedResults
-from bfcl.evaluate.drive.task_spec import TaskSpecs
+from bfcl.evaluate.drive.task_spec import published_specs
+from bfcl.evaluate.drive.tasks import Seat, Tasks
 from bfcl.evaluate.inspect_exchange import InspectChat
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
 from bfcl.evaluate.score.episode import score_episode
@@ -39,29 +36,21 @@ class InspectEpisodes:
         self._candidate = candidate
         self._watch = watch
         self._one_at_a_time = threading.Lock()
-        self._scripts = scripts
-        self._rows = {row.task_id: row for row in verified.rows}
         oracle = verified.oracle if settings.executable else None
         self._desk = None if oracle is None else _SharedDesk(oracle)
-        self._specs = None if oracle is None else TaskSpecs(oracle.pack, verified.manifest, verified.rows)
+        self._tasks = Tasks(
+            settings=settings,
+            scripts=scripts,
+            rows={row.task_id: row for row in verified.rows},
+            specs=None if oracle is None else published_specs(oracle.pack, verified.manifest, verified.rows),
+        )
 
     async def play(self, task_id: str, trial: int, chat: Completing) -> EpisodeEvidence:
         """Raises: EvalError where the whole evaluation has to stop."""
         await asyncio.to_thread(self._check)
-        settings = self._settings
-        asking = Asking(
-            candidate=self._candidate,
-            client=chat,
-            mode="executable" if settings.executable else "trace",
-            trial=trial,
-            seed_policy=settings.repeats.seed_policy,
-        )
-        script = self._scripts[task_id]
-        if self._desk is None or self._specs is None:
-            return await drive(script, asking, RecordedResults(), settings.scoring, settings.limits)
-        with self._desk.lent() as desk:
-            live = LiveResults(desk, self._specs.of(self._rows[task_id]), settings.scoring)
-            return await drive(script, asking, live, settings.scoring, settings.limits)
+        seat = Seat(candidate=self._candidate, client=chat, trial=trial)
+        with self._desk.lent() if self._desk is not None else nullcontext() as desk:
+            return await self._tasks.play(task_id, seat, self._tasks.results(task_id, desk))
 
     def _check(self) -> None:
         """The source, if that is due. In a thread, so that the samples in flight are listened to meanwhile."""
@@ -75,7 +64,7 @@ class InspectEpisodes:
 
     def score(self, task_id: str, evidence: EpisodeEvidence) -> TaskScore:
         """By the same function as in an evaluation."""
-        return score_episode(self._scripts[task_id], evidence, self._settings.scoring)
+        return score_episode(self._tasks.scripts[task_id], evidence, self._settings.scoring)
 
 
 class _SharedDesk:

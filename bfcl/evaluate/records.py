@@ -120,23 +120,27 @@ class Execution:
     """Prose; outside every hash."""
 
 
+ResolutionStatus = Literal[
+    "resolved",
+    "producer_missing",
+    "producer_ambiguous",
+    "result_unavailable",
+    "result_path_missing",
+    "result_type_mismatch",
+    "consumer_schema_invalid",
+]
+"""As §7 lists them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """One `from_result` argument of a gold call. Statuses as §7 lists them."""
+    """One `from_result` argument of a gold call."""
 
     gold_index: int
     parameter: str
     producer_index: int
     path: tuple[str | int, ...]
-    status: Literal[
-        "resolved",
-        "producer_missing",
-        "producer_ambiguous",
-        "result_unavailable",
-        "result_path_missing",
-        "result_type_mismatch",
-        "consumer_schema_invalid",
-    ]
+    status: ResolutionStatus
     value: Json
 
 

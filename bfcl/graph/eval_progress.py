@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from bfcl.errors import Problem
-from bfcl.evaluate.run.how import Standing
+from bfcl.evaluate.run.how import Progress
 from bfcl.graph.progress import PLAIN_INTERVAL_S
 from bfcl.graph.say import warn
 
@@ -17,28 +17,35 @@ _REFRESHES_PER_S: Final = 8
 
 
 class EvalProgress:
-    """Writes to standard error, the real one. A candidate's first and last standing are always told."""
+    """Writes to standard error, the real one. A candidate's first and last standing are always told.
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    On a terminal no line is longer than the terminal is wide: one that wraps is not redrawn in its place.
+    """
+
+    def __init__(self, aliases: Sequence[str] = (), *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`aliases` are those of all candidates, in the order in which they are asked."""
+        self._aliases = tuple(aliases)
         self._clock = clock
         self._printed = self._began = 0.0
         self._live: Any = None
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: Progress) -> None:
         """One more episode ended, or a candidate begins. Whoever stops listening does not stop the run."""
         with contextlib.suppress(OSError):
             self._show(standing)
 
-    def _show(self, standing: Standing) -> None:
+    def _show(self, standing: Progress) -> None:
         stream, now = sys.__stderr__, self._clock()
         if stream is None:
             return
         if standing.done == 0:
             self._began = now
         ended = standing.done == standing.total
-        line = standing_line(standing) + ("" if ended else pace(standing, now - self._began))
         if self._live is None and stream.isatty():
             self._live = _opened(stream)
+        columns = None if self._live is None else self._live.console.width
+        elapsed_s = None if ended else now - self._began
+        line = standing_line(standing, place=self._place(standing.alias), elapsed_s=elapsed_s, columns=columns)
         if self._live is not None:
             self._live.update(line)
             if not ended:
@@ -47,6 +54,12 @@ class EvalProgress:
         if standing.done == 0 or ended or now - self._printed >= PLAIN_INTERVAL_S:
             self._printed = now
             warn(line)
+
+    def _place(self, alias: str) -> str:
+        """Which of several candidates it is."""
+        if len(self._aliases) < 2 or alias not in self._aliases:
+            return ""
+        return f"candidate {self._aliases.index(alias) + 1} of {len(self._aliases)}, "
 
     def warn(self, problems: Sequence[Problem]) -> None:
         """Before the first request."""
@@ -60,24 +73,49 @@ class EvalProgress:
             self._live = None
 
 
-def standing_line(standing: Standing) -> str:
-    """What a line says. Success counts what is done, stops by infrastructure among it."""
+def standing_line(
+    standing: Progress, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
+) -> str:
+    """What a line says, in the most words that fit into `columns`. Success counts what is done, stops by
+    infrastructure among it. `elapsed_s` is None once the candidate is through, and no pace is told."""
     share = f"{standing.successes / standing.done:.1%}" if standing.done else "-"
-    return (
-        f"{standing.alias}: {standing.done}/{standing.total} tasks, success {share}, "
-        f"{standing.infrastructure_stops} infrastructure stops, {standing.tokens} tokens"
-    )
+    stops, tokens = standing.infrastructure_stops, standing.tokens
+    rate, left = ("", "") if elapsed_s is None else pace(standing, elapsed_s)
+    done = f"{standing.done}/{standing.total}"
+    name = f"{place}{standing.alias}"
+    plain = f"{name}: {done} tasks, success {share}, {stops} infrastructure stops, {tokens} tokens"
+    brief = f"{done}, {share}, {stops} stops, {abridged(tokens)} tokens"
+    forms = [
+        f"{plain}{rate}{left}",
+        f"{plain}{left}",
+        f"{name}: {done} tasks, success {share}, {stops} stops, {abridged(tokens)} tokens{left}",
+        f"{name}: {brief}{left}",
+        f"{name}: {brief}",
+        f"{standing.alias}: {brief}",
+    ]
+    if columns is None:
+        return forms[0]
+    fitting = next((form for form in forms if len(form) <= columns), None)
+    # A name may be as long as the line: what it counts is worth more.
+    return fitting or f"{standing.alias[: max(1, columns - len(brief) - 3)]}…: {brief}"[:columns]
 
 
-def pace(standing: Standing, elapsed_s: float) -> str:
+def abridged(count: int) -> str:
+    """A large number in few characters: 3.6k, 1.2M."""
+    for unit, size in (("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)):
+        if count >= size:
+            return f"{count / size:.1f}{unit}"
+    return str(count)
+
+
+def pace(standing: Progress, elapsed_s: float) -> tuple[str, str]:
     """How fast it goes, and how long it may take yet, once a twentieth is done: what comes first is mostly start-up."""
     if standing.done == 0 or elapsed_s <= 0:
-        return ""
+        return "", ""
     rate = standing.done / elapsed_s
     shown = f", {rate:.0f}/s" if rate >= 10 else f", {rate:.1f}/s"
-    return shown + (
-        f", {(standing.total - standing.done) / rate:.0f} s left" if standing.done * 20 >= standing.total else ""
-    )
+    known = standing.done * 20 >= standing.total
+    return shown, f", {(standing.total - standing.done) / rate:.0f} s left" if known else ""
 
 
 def _opened(stream: Any) -> Any:

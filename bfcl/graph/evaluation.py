@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from bfcl.errors import BfclError, EvalError, Problem, raise_all
 from bfcl.evaluate.artifacts.committed import verify_committed
-from bfcl.evaluate.artifacts.names import MANIFEST
-from bfcl.evaluate.settings.envelope import Envelope, load_envelope
+from bfcl.evaluate.artifacts.names import MANIFEST, REPORT
+from bfcl.evaluate.settings.envelope import INVALID, Envelope, load_envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.statuses import exit_status_of
 from bfcl.graph.eval_files import EvalFiles
-from bfcl.graph.eval_run import run_envelope
+from bfcl.graph.eval_run import rate_lines, run_envelope
 from bfcl.graph.invocation import named_by_manifest
 from bfcl.graph.opening import Opening
 from bfcl.graph.say import say
@@ -23,6 +24,10 @@ from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE
 
 VARIABLES: Final = ("config",)
 """What `doit eval` takes."""
+
+_EXAMPLE: Final = "configs/eval.cli.yaml"
+_TEMPLATE: Final = "configs/eval.default.yaml"
+"""Does not run as it is."""
 
 
 def eval_files(config: Path) -> EvalFiles:
@@ -48,13 +53,20 @@ def eval_is_current(targets: Sequence[str]) -> bool:
     return bool(targets)
 
 
+def eval_standing_lines(targets: Sequence[str]) -> list[str]:
+    """What is told where nothing is to be done: what came out, where it lies, the report's path last."""
+    report = Path(targets[0]).parent / REPORT
+    told = ["up to date: nothing changed since this evaluation was finished, and nobody was asked"]
+    return [*told, *rate_lines(json.loads(report.read_bytes())), str(report)]
+
+
 def run_eval(opening: Opening) -> None:
     """Evaluate, and leave in `opening.last_line` what a failure ends in.
 
     Raises: BfclError, EvalError with the codes of an evaluation.
     """
     try:
-        _check_variables(opening.invocation.given)
+        _check_variables(opening)
         stop_in_order()
         envelope = load_envelope(opening.invocation.config_path)
         lines = run_envelope(envelope)
@@ -69,13 +81,27 @@ def failure_line(error: BfclError) -> str:
     return f"eval failed: code={error.problems[0].code} exit_status={exit_status_of(error)}"
 
 
-def _check_variables(given: Mapping[str, str]) -> None:
-    problems = []
+def _check_variables(opening: Opening) -> None:
+    given = opening.invocation.given
+    problems = [] if "config" in given else [_unnamed(opening.invocation.project)]
     for name in sorted(set(given) - set(VARIABLES)):
         code = "byob_stage_unsupported" if name == "skip_until" else "unsupported_config_feature"
         message = "`doit eval` does not take this variable: it has no stages"
         problems.append(Problem(code=code, subject=name, message=message, fix=f"leave `{name}=` out"))
     raise_all(EvalError, problems)
+
+
+def _unnamed(project: Path) -> Problem:
+    """What a build takes by itself is no configuration of an evaluation, and there may be several of those."""
+    found = [f"configs/{path.name}" for path in sorted((project / "configs").glob("eval*.yaml")) if path.is_file()]
+    named = [one for one in found if one != _TEMPLATE] or [_EXAMPLE]
+    return Problem(
+        code=INVALID,
+        field="config",
+        message="`doit eval` was not told what to evaluate; expected `config=` and an envelope or a scoring "
+        "configuration",
+        fix=f"run {' or '.join(f'`doit eval config={one}`' for one in named)}",
+    )
 
 
 def _files(envelope: Envelope, settings: EvalSettings) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bfcl.canonical import Json
 from bfcl.graph.balancing import read_balancing
-from bfcl.graph.dask_executor import named_cluster
+from bfcl.graph.dask_cluster import named_cluster
 from bfcl.graph.final_rows import Summary, read_summary
 from bfcl.graph.levels import released_level
 from bfcl.graph.losses import NOT_SELECTED, stored_losses, worst_templates

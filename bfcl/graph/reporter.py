@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from doit.reporter import ConsoleReporter
 
@@ -14,6 +14,9 @@ from bfcl.graph.late import late
 from bfcl.graph.memory import remember_this_run
 from bfcl.graph.opening import Opening
 from bfcl.records.ids import GENERATING, RunStage
+
+EVAL: Final = "eval"
+"""The task of an evaluation."""
 
 
 class Reporter(ConsoleReporter):  # type: ignore[misc]
@@ -31,6 +34,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         self._opening: Opening | None = None
         self._failed = False
         self._generates = False
+        self._standing: list[str] = []
+        """Targets of an evaluation with which nothing is to be done."""
 
     def initialize(self, tasks: Mapping[str, Any], selected_tasks: list[str]) -> None:
         """Before anything runs: the effective command follows from the tasks asked for."""
@@ -54,6 +59,12 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             # Python flushes its own standard output at the end and would complain there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ is not None else 1)
 
+    def skip_uptodate(self, task: Any) -> None:
+        """Nothing is to be done. Of an evaluation the end of the output says so, and what came out before."""
+        super().skip_uptodate(task)
+        if task.name == EVAL:
+            self._standing = list(task.targets)
+
     def add_failure(self, task: Any, fail: Any) -> None:
         """A refusal was printed by its action already; anything else is doit's to show."""
         self._failed = True
@@ -72,6 +83,9 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
                 self.write("interrupted: nothing was published, finished results are kept\n")
             elif self._generates and not self._failed and not self.runtime_errors:
                 for line in _last_lines(opening):
+                    self.write(f"{line}\n")
+            elif self._standing and not self._failed:
+                for line in late("eval_standing_lines")(self._standing):
                     self.write(f"{line}\n")
             if opening.last_line is not None:
                 self.write(f"{opening.last_line}\n")

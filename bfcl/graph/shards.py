@@ -84,11 +84,8 @@ def split_rows(data: bytes) -> list[bytes]:
 class RowReader:
     """One stage's rows in task order, without holding more than a batch of them."""
 
-    def __init__(
-        self, store: Store, stage: str, shards: Sequence[Shard], order: Order, *, file: str = ROWS_FILE
-    ) -> None:
+    def __init__(self, store: Store, stage: str, shards: Sequence[Shard], order: Order) -> None:
         self._store = store
-        self._file = file
         self._order = order
         self._stage = stage
         self._chunks: dict[str, list[Shard]] = {template_id: [] for template_id in order.template_ids}
@@ -113,7 +110,7 @@ class RowReader:
             entry = self._store.find(shard.fp)
             if entry is None:
                 raise tampered(f"build/{shard.fp}", f"is gone though {self._stage} still names it")
-            with entry.file(self._file).open("rb") as stream:
+            with entry.file(ROWS_FILE).open("rb") as stream:
                 stream.seek(offset)
                 need = min(count - len(found), shard.rows - taken)
                 for _ in range(need):

@@ -6,14 +6,14 @@ appended in one write. Nothing is ever changed or mended; only places are kept i
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
+from bfcl.digest import Digest
 from bfcl.errors import EvalError, Problem, raise_all
+from bfcl.modelio.line_file import LineFile, Place
 from bfcl.modelio.log_form import LogForm, LogRecord, UnfitError, Unit
 from bfcl.modelio.own_file import OwnFile
 
@@ -22,19 +22,12 @@ _REMEDY: Final = "restore the file from a copy; a record is never mended, and a 
 Read_co = TypeVar("Read_co", covariant=True)
 
 
-class Place(NamedTuple):
-    """Where a unit stands: `line` from 1, `start` and `size` in bytes."""
-
-    line: int
-    start: int
-    size: int
-
-
 @dataclass(slots=True)
 class _Open:
     """A unit whose end was not read yet."""
 
-    place: Place
+    begins: Place
+    """Of its first line."""
     records: list[LogRecord]
 
 
@@ -53,20 +46,15 @@ class AppendLog(Generic[Read_co]):
         self.path = path
         self.form = form
         self._file = OwnFile(path=path, error=EvalError, code=form.invalid_code, remedy=_REMEDY)
+        self._followed = LineFile(self._file)
         self._read = read
         self._places: dict[tuple[str, str], Place] = {}
-        self._end = 0
-        self._line = 0
-        self._inode: int | None = None
         self._faults: tuple[Problem, ...] = ()
         """Told once and again: nothing is appended to a file that does not hold."""
         self._cut_short_passes = cut_short_passes
-        descriptor = self._file.open(os.O_RDONLY)
-        if descriptor is not None:
-            try:
+        with self._followed.reading() as descriptor:
+            if descriptor is not None:
                 self._read_on(descriptor)
-            finally:
-                os.close(descriptor)
 
     def __len__(self) -> int:
         """How many units there are."""
@@ -89,12 +77,32 @@ class AppendLog(Generic[Read_co]):
         if place is None:
             return None
         try:
-            unit = tuple(self.form.record(line) for line in self._bytes(place).splitlines(keepends=True))
+            # Each was judged whole when it was read or written: since then no byte may have changed.
+            unit = tuple(self.form.record(line, canonical=True) for line in self._lines(place))
             if unit and (unit[0].record_type, unit[0].key) == (record_type, key):
                 return self._read(unit)
         except UnfitError:
             pass
-        raise EvalError(self._file.problem(place.line, "changed while it was in use"))
+        raise self._changed(place)
+
+    def digests(self, record_type: str, key: str) -> tuple[Digest, ...]:
+        """The `record_hash` of each record of a unit that is there, as its bytes are now; nothing is made of them.
+
+        Raises: as `find`.
+        """
+        place = self._places[record_type, key]
+        return self._digests(place, self._lines(place))
+
+    def last(self, record_type: str, key: str) -> LogRecord:
+        """The record that ends a unit that is there; of the others only digests are looked at. Raises: as `find`."""
+        place = self._places[record_type, key]
+        lines = self._lines(place)
+        self._digests(place, lines)
+        try:
+            return self.form.record(lines[-1], canonical=True)
+        except UnfitError:
+            pass
+        raise self._changed(place)
 
     def units(self) -> Iterator[Read_co]:
         """What every unit says, in the order of the file. Raises: as `find`."""
@@ -110,20 +118,13 @@ class AppendLog(Generic[Read_co]):
         `storage_failed`. Nothing is appended then.
         """
         assert not self._cut_short_passes
-        with self._file.locked():
-            descriptor = self._file.open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            assert descriptor is not None
-            try:
-                self._read_on(descriptor)
-                fresh = self._fresh(units)
-                if fresh:
-                    self._file.append(descriptor, b"".join(fresh.values()))
-                for name, data in fresh.items():
-                    self._places[name] = Place(self._line + 1, self._end, len(data))
-                    self._end += len(data)
-                    self._line += data.count(b"\n")
-            finally:
-                os.close(descriptor)
+        with self._followed.appending() as descriptor:
+            self._read_on(descriptor)
+            fresh = self._fresh(units)
+            if fresh:
+                self._followed.append(descriptor, b"".join(fresh.values()))
+            for name, data in fresh.items():
+                self._places[name] = self._followed.count(data)
 
     def _fresh(self, units: Sequence[Unit]) -> dict[tuple[str, str], bytes]:
         """The bytes of each unit that is not there yet."""
@@ -132,7 +133,7 @@ class AppendLog(Generic[Read_co]):
             name = unit[0].record_type, unit[0].key
             data = b"".join(self.form.line(record) for record in unit)
             place = self._places.get(name)
-            before = fresh.setdefault(name, data) if place is None else self._bytes(place)
+            before = fresh.setdefault(name, data) if place is None else self._followed.bytes_at(place)
             if before != data:
                 raise EvalError(self._conflict(name, place))
         return fresh
@@ -141,16 +142,7 @@ class AppendLog(Generic[Read_co]):
 
     def _read_on(self, descriptor: int) -> None:
         """Take in every unit behind those known."""
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            self._file.refuse(None, "is no regular file")
-        if self._inode not in (None, status.st_ino) or status.st_size < self._end:
-            self._file.refuse(None, "was replaced or cut short while it was in use")
-        self._inode = status.st_ino
-        if status.st_size > self._end:
-            with os.fdopen(os.dup(descriptor), "rb") as stream:
-                stream.seek(self._end)
-                self._faults += tuple(self._taken(stream))
+        self._faults += tuple(self._taken(self._followed.fresh(descriptor)))
         raise_all(EvalError, self._faults)
 
     def _taken(self, lines: Iterator[bytes]) -> Iterator[Problem]:
@@ -161,35 +153,35 @@ class AppendLog(Generic[Read_co]):
         for data in lines:
             if not data.endswith(b"\n"):
                 if not self._cut_short_passes:
-                    yield self._file.problem(self._line + 1, "ends within a record: the file was cut short")
+                    line = self._followed.place(data).line
+                    yield self._file.problem(line, "ends within a record: the file was cut short")
                 unit = None
                 break
-            self._line += 1
-            start, self._end = self._end, self._end + len(data)
+            place = self._followed.count(data)
             try:
                 record = self.form.record(data)
             except UnfitError as unfit:
-                yield self._file.problem(self._line, str(unfit))
+                yield self._file.problem(place.line, str(unfit))
                 unit, lost = None, True
                 continue
             if record.record_type in self.form.begins:
                 if unit is not None:
                     yield self._unfinished(unit)
-                unit, lost = _Open(Place(self._line, start, 0), []), False
+                unit, lost = _Open(place, []), False
             elif unit is None or unit.records[0].key != record.key:
                 if not lost:
-                    yield self._file.problem(self._line, f"the `{record.record_type}` belongs to nothing before it")
+                    yield self._file.problem(place.line, f"the `{record.record_type}` belongs to nothing before it")
                 continue
             unit.records.append(record)
             if record.record_type in self.form.ends:
-                yield from self._closed(unit)
+                yield from self._closed(unit, place.start + place.size)
                 unit = None
         if unit is not None and not self._cut_short_passes:
             yield self._unfinished(unit)
 
-    def _closed(self, unit: _Open) -> Iterator[Problem]:
+    def _closed(self, unit: _Open, end: int) -> Iterator[Problem]:
         records = tuple(unit.records)
-        place = unit.place._replace(size=self._end - unit.place.start)
+        place = unit.begins._replace(size=end - unit.begins.start)
         try:
             self._read(records)
         except UnfitError as unfit:
@@ -199,25 +191,32 @@ class AppendLog(Generic[Read_co]):
         before = self._places.setdefault(name, place)
         if before is place:
             return
-        if self._bytes(before) == self._bytes(place):
+        if self._followed.bytes_at(before) == self._followed.bytes_at(place):
             yield self._file.problem(place.line, f"repeats what line {before.line} records")
         else:
             yield self._conflict(name, before, place.line)
 
-    def _bytes(self, place: Place) -> bytes:
-        descriptor = self._file.open(os.O_RDONLY)
-        if descriptor is None:
-            self._file.refuse(None, "vanished while it was in use")
+    def _lines(self, place: Place) -> list[bytes]:
+        return self._followed.bytes_at(place).splitlines(keepends=True)
+
+    def _digests(self, place: Place, lines: Sequence[bytes]) -> tuple[Digest, ...]:
         try:
-            return os.pread(descriptor, place.size, place.start)
-        finally:
-            os.close(descriptor)
+            # What is valid and yet not canonical is read whole.
+            found = tuple(self.form.digest_in(line) or self.form.digest(self.form.record(line)) for line in lines)
+        except UnfitError:
+            found = ()
+        if not found:
+            raise self._changed(place)
+        return found
 
     # --- refusals ---
 
+    def _changed(self, place: Place) -> EvalError:
+        return EvalError(self._file.problem(place.line, "changed while it was in use"))
+
     def _unfinished(self, unit: _Open) -> Problem:
         return self._file.problem(
-            unit.place.line, f"the `{unit.records[0].record_type}` has no `{'` or `'.join(sorted(self.form.ends))}`"
+            unit.begins.line, f"the `{unit.records[0].record_type}` has no `{'` or `'.join(sorted(self.form.ends))}`"
         )
 
     def _conflict(self, name: tuple[str, str], before: Place | None, line: int | None = None) -> Problem:

@@ -7,8 +7,6 @@ A process killed while it appends leaves a last line that ends early: readers pa
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import Digest, sha256_json
-from bfcl.errors import ModelError, Problem
-from bfcl.files import storage
+from bfcl.errors import ModelError, Problem, raise_all
+from bfcl.modelio.line_file import LineFile, Place
 from bfcl.modelio.own_file import OwnFile
 from bfcl.modelio.request import SCHEMA_VERSION, RoleRequest
 
@@ -26,19 +24,10 @@ _INVALID: Final = "model_io_cache_invalid"
 _REMEDY: Final = "restore the file from a copy, or delete the line to have it asked for again"
 
 
-class Recorded(NamedTuple):
-    """One recorded reply."""
+class _Known(NamedTuple):
+    """A record: replies are large, so they are read when they are wanted."""
 
-    response_hash: Digest
-    response: Json
-
-
-class _Place(NamedTuple):
-    """Where a record's line stands: replies are large, so they are read when they are wanted."""
-
-    line: int
-    start: int
-    size: int
+    place: Place
     response_hash: Digest
 
 
@@ -60,36 +49,31 @@ class RoleCache:
         """
         self.path = path
         self._file = OwnFile(path=path, error=ModelError, code=_INVALID, remedy=_REMEDY)
-        self._places: dict[str, _Place] = {}
-        self._end = 0
-        self._line = 0
-        self._inode: int | None = None
-        descriptor = self._file.open(os.O_RDONLY)
-        if descriptor is not None:
-            try:
+        self._lines = LineFile(self._file)
+        self._known: dict[str, _Known] = {}
+        with self._lines.reading() as descriptor:
+            if descriptor is not None:
                 self._read_on(descriptor)
-            finally:
-                os.close(descriptor)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._known)
 
     def response_hash(self, request: RoleRequest) -> Digest | None:
         """Of the request's recorded reply, None where there is none."""
-        place = self._places.get(request.request_hash)
-        return None if place is None else place.response_hash
+        known = self._known.get(request.request_hash)
+        return None if known is None else known.response_hash
 
     def reply(self, request: RoleRequest) -> Json:
         """The recorded reply to a request that has one.
 
         Raises: ModelError `model_io_cache_invalid` where the file changed, or speaks of another model or input.
         """
-        place = self._places[request.request_hash]
-        record = self._record(place)
+        known = self._known[request.request_hash]
+        record = self._record(known)
         for name, wanted in (("model_canonical", request.model_canonical), ("input_hash", request.input_hash)):
             if record[name] != wanted:
                 raise ModelError(
-                    self._file.problem(place.line, f"`{name}` is not that of the request it is recorded for")
+                    self._file.problem(known.place.line, f"`{name}` is not that of the request it is recorded for")
                 )
         response: Json = record["response"]
         return response
@@ -100,41 +84,24 @@ class RoleCache:
         A reply that is recorded already is passed over. Raises: ModelError `model_io_cache_conflict` for one that is
         recorded otherwise, and as on reading; StageError `storage_failed`. Nothing is appended then.
         """
-        with self._file.locked():
-            descriptor = self._file.open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            assert descriptor is not None
-            try:
-                tail = self._read_on(descriptor)
-                lines = [line for request, response in replies if (line := self._line_of(request, response))]
-                if lines:
-                    self._append(descriptor, b"\n" if tail is not None and tail.is_record else b"", b"".join(lines))
-            finally:
-                os.close(descriptor)
+        with self._lines.appending() as descriptor:
+            tail = self._read_on(descriptor)
+            lines = [line for request, response in replies if (line := self._line_of(request, response))]
+            if lines:
+                self._append(descriptor, b"\n" if tail is not None and tail.is_record else b"", b"".join(lines))
 
     # --- reading ---
 
     def _read_on(self, descriptor: int) -> _Tail | None:
         """Take in every line behind those known; what stands behind the last line feed, None for nothing."""
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelError(self._file.problem(None, "is no regular file"))
-        if self._inode not in (None, status.st_ino) or status.st_size < self._end:
-            raise ModelError(self._file.problem(None, "was replaced or cut short while it was in use"))
-        self._inode = status.st_ino
         problems: list[Problem] = []
-        with os.fdopen(os.dup(descriptor), "rb") as stream:
-            stream.seek(self._end)
-            for data in stream:
-                if not data.endswith(b"\n"):
-                    tail = self._read_tail(data, problems)
-                    break
-                problems += self._take(data)
-                self._end += len(data)
-                self._line += 1
-            else:
-                tail = None
-        if problems:
-            raise ModelError(problems)
+        tail = None
+        for data in self._lines.fresh(descriptor):
+            if not data.endswith(b"\n"):
+                tail = self._read_tail(data, problems)
+                break
+            problems += self._take(data, self._lines.count(data))
+        raise_all(ModelError, problems)
         return tail
 
     def _read_tail(self, data: bytes, problems: list[Problem]) -> _Tail:
@@ -142,42 +109,34 @@ class RoleCache:
             json.loads(data)
         except json.JSONDecodeError as error:
             if error.msg == "Extra data":
-                problems.append(self._file.problem(self._line + 1, "something follows a whole record"))
+                problems.append(self._file.problem(self._lines.place(data).line, "something follows a whole record"))
             return _Tail(is_record=False)
         except (ValueError, RecursionError):
             return _Tail(is_record=False)
-        problems += self._take(data)
+        problems += self._take(data, self._lines.place(data))
         return _Tail(is_record=True)
 
-    def _take(self, data: bytes) -> Iterator[Problem]:
+    def _take(self, data: bytes, place: Place) -> Iterator[Problem]:
         """Note where a record stands; blank lines and a record that is there already pass."""
         if not data.strip():
             return
-        number = self._line + 1
         try:
             record = _checked(data)
         except (ValueError, RecursionError) as error:
-            yield self._file.problem(number, str(error) if isinstance(error, _Unfit) else "is no JSON")
+            yield self._file.problem(place.line, str(error) if isinstance(error, _Unfit) else "is no JSON")
             return
-        place = _Place(number, self._end, len(data), record["response_hash"])
-        before = self._places.setdefault(record["request_hash"], place)
-        if before != place and self._record(before) != record:
-            yield self._conflict(record["request_hash"], before.line, number)
+        known = _Known(place, record["response_hash"])
+        before = self._known.setdefault(record["request_hash"], known)
+        if before != known and self._record(before) != record:
+            yield self._conflict(record["request_hash"], before.place.line, place.line)
 
-    def _record(self, place: _Place) -> dict[str, Any]:
-        descriptor = self._file.open(os.O_RDONLY)
-        if descriptor is None:
-            raise ModelError(self._file.problem(None, "vanished while it was in use"))
+    def _record(self, known: _Known) -> dict[str, Any]:
         try:
-            data = os.pread(descriptor, place.size, place.start)
-        finally:
-            os.close(descriptor)
-        try:
-            record = _checked(data)
+            record = _checked(self._lines.bytes_at(known.place))
         except (ValueError, RecursionError):
             record = {}
-        if record.get("response_hash") != place.response_hash:
-            raise ModelError(self._file.problem(place.line, "changed while it was in use"))
+        if record.get("response_hash") != known.response_hash:
+            raise ModelError(self._file.problem(known.place.line, "changed while it was in use"))
         return record
 
     # --- writing ---
@@ -185,8 +144,8 @@ class RoleCache:
     def _line_of(self, request: RoleRequest, response: Json) -> bytes | None:
         """The line to append, None where it is there. Raises: ModelError `model_io_cache_conflict`."""
         response_hash = sha256_json(response)
-        place = self._places.get(request.request_hash)
-        if place is None:
+        known = self._known.get(request.request_hash)
+        if known is None:
             record: dict[str, Json] = {
                 "schema_version": SCHEMA_VERSION,
                 "request_hash": request.request_hash,
@@ -196,16 +155,15 @@ class RoleCache:
                 "response": response,
             }
             return canonical_json(record) + b"\n"
-        if place.response_hash != response_hash:
-            raise ModelError(self._conflict(request.request_hash, place.line, None))
+        if known.response_hash != response_hash:
+            raise ModelError(self._conflict(request.request_hash, known.place.line, None))
         return None
 
     def _append(self, descriptor: int, joint: bytes, data: bytes) -> None:
         if not joint:
-            with storage(self.path):
-                # What a killed process left unfinished; it holds the lock no more.
-                os.ftruncate(descriptor, self._end)
-        self._file.append(descriptor, joint + data)
+            # What a killed process left unfinished; it holds the lock no more.
+            self._lines.cut(descriptor)
+        self._lines.append(descriptor, joint + data)
         self._read_on(descriptor)
 
     # --- refusals ---

@@ -5,11 +5,12 @@ Rule: evaluation.md §11, translation.md §13.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from bfcl.digest import Digest
+from bfcl.canonical import Json
+from bfcl.digest import Digest, sha256_json
 from bfcl.modelio.append_log import AppendLog
 from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 from bfcl.modelio.group_commit import GroupCommit
@@ -61,6 +62,17 @@ class CandidateCache:
         `storage_failed`.
         """
         await self._commit.append(unit_of(request, outcome))
+
+    def endings(self) -> Iterator[tuple[Digest, Json, Digest | None]]:
+        """(hash of the request, status, hash of the response) of every recorded call, nothing of it made anew.
+
+        Raises: as `find`.
+        """
+        for record_type, key in list(self._log.places()):
+            payload = self._log.last(record_type, key).payload
+            told = payload if isinstance(payload, Mapping) else {}
+            response = told.get("response")
+            yield Digest(key), told.get("status"), None if response is None else sha256_json(response)
 
     def exchanges(self) -> Iterator[Exchange]:
         """Every recorded call, in the order of the file. Raises: as `find`."""

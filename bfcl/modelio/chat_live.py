@@ -46,6 +46,17 @@ class ChatClock:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatLimits:
+    """How long and how often one candidate is asked."""
+
+    max_retries: int
+    timeout_s: float
+    """Of all attempts of a call together."""
+    max_parallel: int
+    """Calls in flight at once."""
+
+
 class LiveChat:
     """Asks one candidate. Use it as an asynchronous context, or `aclose` it."""
 
@@ -53,18 +64,14 @@ class LiveChat:
         self,
         candidate: CandidateFields,
         credential: Credential,
+        limits: ChatLimits,
         *,
-        max_retries: int,
-        timeout_s: float,
-        max_parallel: int,
         clock: ChatClock | None = None,
     ) -> None:
-        """`timeout_s` bounds all attempts of a call together; up to `max_parallel` calls are in flight at once."""
         self._candidate = candidate
         self._credential = credential
-        self._max_retries = max_retries
-        self._timeout_s = timeout_s
-        self._transport = AsyncTransport(max_parallel)
+        self._limits = limits
+        self._transport = AsyncTransport(limits.max_parallel)
         self._clock = clock or ChatClock()
 
     async def __aenter__(self) -> Self:
@@ -89,7 +96,7 @@ class LiveChat:
         secret = self._secret()
         headers = {**HEADERS, "authorization": f"Bearer {secret}"}
         post = Post(f"{request.base_url}/chat/completions", headers, request.body_text.encode())
-        ends = min(deadline, time.monotonic() + self._timeout_s)
+        ends = min(deadline, time.monotonic() + self._limits.timeout_s)
         attempts: list[Attempt] = []
         while True:
             attempt, response = await self._attempted(post, len(attempts), ends, secret)
@@ -97,7 +104,11 @@ class LiveChat:
             wait = max(
                 delay_s(request.request_hash, attempt.attempt_index, _BASE_DELAY_S), attempt.retry_after_s or 0.0
             )
-            if not attempt.retryable or attempt.attempt_index == self._max_retries or time.monotonic() + wait >= ends:
+            if (
+                not attempt.retryable
+                or attempt.attempt_index == self._limits.max_retries
+                or time.monotonic() + wait >= ends
+            ):
                 return concluded(request.request_hash, attempts, response)
             await self._clock.pause(wait)
 

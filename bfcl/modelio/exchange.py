@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from bfcl.canonical import Json, canonical_text
+from bfcl.canonical import Json, canonical_json, canonical_text
 from bfcl.digest import Digest, sha256_json, sha256_of
 from bfcl.modelio.spliced import spliced
 
@@ -72,10 +72,15 @@ class ChatRequest:
         return canonical_text(self.body)
 
     @cached_property
+    def text(self) -> bytes:
+        """Canonical JSON of `to_json`."""
+        parts = {name: canonical_json(value) for name, value in self.to_json().items() if name != "body"}
+        return spliced({**parts, "body": self.body_text.encode()})
+
+    @cached_property
     def request_hash(self) -> Digest:
         """Of `to_json`: the key of all that is recorded of the call."""
-        parts = {name: canonical_text(value) for name, value in self.to_json().items() if name != "body"}
-        return sha256_of(spliced({**parts, "body": self.body_text}))
+        return sha256_of(self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from bfcl.canonical import Json, canonical_text
-from bfcl.digest import sha256_json, sha256_of
+from bfcl.canonical import Json, canonical_json
+from bfcl.digest import Digest, Sha256Stream, sha256_json
 from bfcl.modelio.spliced import spliced
+
+_HASH: Final = "record_hash"
+_BEFORE_HASH: Final = b',"record_hash":"'
+_HASH_SIZE: Final = len("sha256:") + 64
 
 
 class UnfitError(ValueError):
@@ -27,6 +31,8 @@ class LogRecord:
     key: str
     index: int | None = None
     payload: Json
+    spelled: bytes | None = None
+    """The canonical JSON of the payload where it is made already: `payload` is not looked at then."""
 
 
 Unit: TypeAlias = tuple[LogRecord, ...]
@@ -53,28 +59,55 @@ class LogForm:
     def fields(self) -> tuple[str, ...]:
         """Of a record, in their order."""
         index = () if self.index_field is None else (self.index_field,)
-        return tuple(sorted(("schema_version", "record_type", self.key_field, *index, "payload", "record_hash")))
+        return tuple(sorted(("schema_version", "record_type", self.key_field, *index, "payload", _HASH)))
 
     def line(self, record: LogRecord) -> bytes:
         """The record as it is written."""
+        head, tail = self._around_hash(record)
+        return b"".join((head, _BEFORE_HASH, _digest(head, tail).encode(), b'"', tail, b"\n"))
+
+    def digest(self, record: LogRecord) -> Digest:
+        """The `record_hash` of its line."""
+        return _digest(*self._around_hash(record))
+
+    def digest_in(self, line: bytes) -> Digest | None:
+        """The `record_hash` that a line states, None where it is not that of the rest of its bytes.
+
+        What is canonical, as `line` writes it and `record` wants it, changes not a byte without this telling.
+        """
+        at = line.rfind(_BEFORE_HASH)
+        begins = at + len(_BEFORE_HASH)
+        ends = begins + _HASH_SIZE
+        if at < 0 or line[ends : ends + 1] != b'"' or not line.endswith(b"\n"):
+            return None
+        found = _digest(line[:at], line[ends + 1 : -1])
+        return found if found.encode() == line[begins:ends] else None
+
+    def _around_hash(self, record: LogRecord) -> tuple[bytes, bytes]:
+        """The record without its hash: what stands before that and what stands behind."""
         parts = {
-            "schema_version": canonical_text(self.schema_version),
-            "record_type": canonical_text(record.record_type),
-            self.key_field: canonical_text(record.key),
-            "payload": canonical_text(record.payload),
+            "schema_version": canonical_json(self.schema_version),
+            "record_type": canonical_json(record.record_type),
+            self.key_field: canonical_json(record.key),
+            "payload": canonical_json(record.payload) if record.spelled is None else record.spelled,
         }
         if self.index_field is not None:
-            parts[self.index_field] = canonical_text(record.index)
-        digest = sha256_of(spliced(parts))
-        return spliced({**parts, "record_hash": canonical_text(digest)}) + b"\n"
+            parts[self.index_field] = canonical_json(record.index)
+        head = spliced({name: part for name, part in parts.items() if name < _HASH})
+        tail = spliced({name: part for name, part in parts.items() if name > _HASH})
+        return head[:-1], b"," + tail[1:]
 
-    def record(self, data: bytes) -> LogRecord:
-        """The record of a line, its digest recomputed. Raises: UnfitError."""
+    def record(self, data: bytes, *, canonical: bool = False) -> LogRecord:
+        """The record of a line, its digest recomputed; of its bytes alone where they are known to be `canonical`.
+
+        Raises: UnfitError.
+        """
         try:
             found = json.loads(data)
             if not isinstance(found, dict) or tuple(sorted(found)) != self.fields:
                 raise UnfitError(f"has other fields than a record; expected {', '.join(self.fields)}")
-            if found.pop("record_hash") != sha256_json(found):
+            stated = found.pop(_HASH)
+            if not (canonical and stated == self.digest_in(data)) and stated != sha256_json(found):
                 raise UnfitError("`record_hash` is not that of the record")
         except UnfitError:
             raise
@@ -85,9 +118,9 @@ class LogForm:
             raise UnfitError("is no JSON" if data.strip() else "is blank")
         if found["schema_version"] != self.schema_version:
             raise UnfitError(f'`schema_version` is not "{self.schema_version}"')
-        known = sorted(self.begins | self.between | self.ends)
-        if found["record_type"] not in known:
-            raise UnfitError(f"`record_type` is none of {', '.join(known)}")
+        types = sorted(self.begins | self.between | self.ends)
+        if found["record_type"] not in types:
+            raise UnfitError(f"`record_type` is none of {', '.join(types)}")
         if not isinstance(found[self.key_field], str):
             raise UnfitError(f"`{self.key_field}` is no text")
         index = None if self.index_field is None else found[self.index_field]
@@ -96,3 +129,10 @@ class LogForm:
         return LogRecord(
             record_type=found["record_type"], key=found[self.key_field], index=index, payload=found["payload"]
         )
+
+
+def _digest(*pieces: bytes) -> Digest:
+    stream = Sha256Stream()
+    for piece in pieces:
+        stream.update(piece)
+    return stream.digest()

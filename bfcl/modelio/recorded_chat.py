@@ -5,14 +5,15 @@ A call is recorded as its request, its attempts, and a completion that follows f
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypedDict, cast
+from typing import Final, NamedTuple
 
 from bfcl.canonical import Json, canonical_json
-from bfcl.digest import Digest, sha256_of
+from bfcl.digest import sha256_of
 from bfcl.modelio.attempts import RETRIED, status_of
 from bfcl.modelio.chat_reply import MalformedReply, read_reply
-from bfcl.modelio.exchange import SCHEMA_VERSION, Attempt, CallStatus, ChatOutcome, ChatRequest, ChatResponse, concluded
+from bfcl.modelio.exchange import SCHEMA_VERSION, Attempt, ChatOutcome, ChatRequest, ChatResponse, concluded
 from bfcl.modelio.log_form import LogForm, LogRecord, UnfitError, Unit
 
 INVALID_CODE: Final = "eval_candidate_cache_invalid"
@@ -37,35 +38,8 @@ class Exchange(NamedTuple):
     """`replayed` is true."""
 
 
-class _RequestFields(TypedDict):
-    request_id: str
-    candidate_alias: str
-    canonical_model_identity: str
-    task_id: str
-    turn_index: int
-    provider: str
-    provider_api_version: str
-    base_url: str
-    model: str
-    body: Mapping[str, Json]
-
-
-class _AttemptFields(TypedDict):
-    attempt_index: int
-    observed_at: str
-    status: CallStatus
-    retryable: bool
-    http_status: int | None
-    latency_s: float
-    raw_response: str | None
-    raw_response_hash: Digest | None
-    provider_request_id: str | None
-    diagnostic: str | None
-    retry_after_s: float | None
-
-
 _REQUEST: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(set(_RequestFields.__annotations__) - {"turn_index", "body"}, (str,)),
+    **{field.name: (str,) for field in dataclasses.fields(ChatRequest)},
     "turn_index": (int,),
     "body": (dict,),
 }
@@ -89,7 +63,7 @@ def unit_of(request: ChatRequest, outcome: ChatOutcome) -> Unit:
     """The records of a concluded call, in the order in which they are written."""
     key = request.request_hash
     return (
-        LogRecord(record_type="request", key=key, payload=request.to_json()),
+        LogRecord(record_type="request", key=key, payload=None, spelled=request.text),
         *(
             LogRecord(record_type="attempt", key=key, index=attempt.attempt_index, payload=attempt.to_json())
             for attempt in outcome.attempts
@@ -129,7 +103,7 @@ def _request(record: LogRecord) -> ChatRequest:
     if not isinstance(payload, Mapping) or not _fits(payload, {**_REQUEST, "schema_version": (str,)}):
         raise UnfitError("the request has other fields than one, or of other types")
     fields = {name: value for name, value in payload.items() if name != "schema_version"}
-    request = ChatRequest(**cast("_RequestFields", fields))
+    request = ChatRequest(**fields)  # type: ignore[arg-type]
     if payload["schema_version"] != SCHEMA_VERSION or request.request_hash != record.key:
         raise UnfitError("`request_hash` is not that of the request")
     return request
@@ -140,7 +114,7 @@ def _attempt(record: LogRecord) -> Attempt:
     payload = record.payload
     if not isinstance(payload, Mapping) or not _fits(payload, _ATTEMPT):
         raise UnfitError("the attempt has other fields than one, or of other types", at=at)
-    attempt = Attempt(**cast("_AttemptFields", payload))
+    attempt = Attempt(**payload)  # type: ignore[arg-type]
     if attempt.attempt_index != record.index:
         raise UnfitError("`attempt_index` of the attempt is not that of its record", at=at)
     if not _holds_together(attempt):

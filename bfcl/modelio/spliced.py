@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bfcl.canonical import canonical_text
+from bfcl.canonical import canonical_json
 
 
-def spliced(parts: Mapping[str, str]) -> bytes:
+def spliced(parts: Mapping[str, bytes]) -> bytes:
     """The canonical JSON of an object, given that of each of its values."""
-    return ("{" + ",".join(f"{canonical_text(name)}:{parts[name]}" for name in sorted(parts)) + "}").encode()
+    return b"{" + b",".join(b"%b:%b" % (canonical_json(name), parts[name]) for name in sorted(parts)) + b"}"

@@ -109,6 +109,8 @@ class _Run:
         """The same as `recall.copied` gives it."""
         self._key: bytes | None = None
         """The same as `recall.key_of` gives it, where that has been asked already."""
+        self._newest: tuple[bytes, int] | None = None
+        """Key of the state that the answer told last, and how long its text is."""
         self._noted = number * RUN_SPAN
 
     def play(self, fixtures: Any) -> None:
@@ -135,14 +137,14 @@ class _Run:
                 self._glance(index)
         if observe == "session":
             return
-        if observe == "final":
+        if observe != "each":
             self._read_state(len(request["calls"]) - 1)
         if request["assertions"]:
             self._judge(request["assertions"], decode(f"[{','.join(self._trace)}]"))
 
     def look_back(self, breakdown: Mapping[str, Any]) -> None:
         """Of a session, what state the call that broke it left behind."""
-        if self._request["observe"] != "session" or breakdown["phase"] != PHASES[CALL]:
+        if self._request["observe"] not in ("session", "ending") or breakdown["phase"] != PHASES[CALL]:
             return
         try:
             self._glance(breakdown["call_index"])
@@ -222,13 +224,17 @@ class _Run:
         except Broken:
             # Nothing is learned of it: a number would come to stand for a state that was never told.
             self._stage.scratch.recalled(0)
+            self._newest = None
             self._append(wire.STATE, b"null", STATE, index)
 
     def _written(self, state: Any, index: int) -> tuple[bytes, bytes, int]:
         """The record of a state: its text, or what it is known by; and how long the text is."""
         scratch, key = self._stage.scratch, key_of(state)
+        if self._newest is not None and key == self._newest[0]:
+            return wire.SAME_STATE, b"", self._newest[1]
         known = self._stage.recall.find(key)
-        if known is not None:
+        if key is not None and known is not None:
+            self._newest = key, len(known.text)
             scratch.recalled(known.number)
             self._copy = known.copy
             self._state, self._key = known.shared or (fresh(known.copy), None)
@@ -238,6 +244,7 @@ class _Run:
         except NotJson as defect:
             raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
         self._copy, self._key = copied(self._state), None
+        self._newest = None if key is None else (key, len(text))
         if key is not None:
             scratch.learned(key, text, self._copy)
         return wire.STATE, text, len(text)

@@ -17,15 +17,23 @@ class KnownStates:
         state = b""
         try:
             for kind, text in wire.records(answer):
-                if kind == wire.KNOWN_STATE:
-                    told.append((wire.STATE, self._texts[wire.read_numbers(text)[0]]))
+                if kind in (wire.STATE, wire.KNOWN_STATE, wire.SAME_STATE):
+                    state = self._read(kind, text, state)
+                    told.append((wire.STATE, state))
                 elif kind == wire.LEARNED:
                     number, forgotten = wire.read_numbers(text)
                     self._texts.pop(forgotten, None)
                     self._texts[number] = state
                 else:
                     told.append((kind, text))
-                    state = text if kind == wire.STATE else state
         except (ValueError, KeyError):
             return ((wire.GARBLED, b""),)
         return tuple(told)
+
+    def _read(self, kind: bytes, text: bytes, before: bytes) -> bytes:
+        """The text of a state, `before` being that of the one told last. Raises: ValueError, KeyError."""
+        if kind == wire.KNOWN_STATE:
+            return self._texts[wire.read_numbers(text)[0]]
+        if kind == wire.SAME_STATE and not before:
+            raise ValueError("no state was told that could come again")
+        return before if kind == wire.SAME_STATE else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple, Protocol
 
 from bfcl.canonical import Json
@@ -54,11 +54,12 @@ class Episode:
 
     `observe` says when `get_state` is read: `final` once after the last call, `each` also after reset and after every
     call (probes), `session` before and after each call numbered in `watched`, and after a call that broke, whichever
-    that is. In a session a state that cannot be read breaks nothing, and no assertion runs. Assertions named in
-    `assertions` run after the last call and see `task`. `also` lists further runs of calls: each follows in the same
-    process from `reset` to assertions, for the price of its calls alone. What leaks through `reset` shows when the
-    episode's own calls are repeated there. With `given` the backend is left alone, no call is made and no state is
-    read: the assertions judge what is given, under their usual deadlines.
+    that is. In a session a state that cannot be read breaks nothing, and no assertion runs; `ending` is a session that
+    goes on, once every call is answered, as with `final`. Assertions named in `assertions` run after the last call and
+    see `task`. `also` lists further runs of calls: each follows in the same process from `reset` to assertions, for the
+    price of its calls alone. What leaks through `reset` shows when the episode's own calls are repeated there. With
+    `given` the backend is left alone, no call is made and no state is read: the assertions judge what is given, under
+    their usual deadlines.
     `withheld` names fields that `task` lacks because nobody knows them: an assertion that asks for one is broken, and
     never takes its absence for a value.
     """
@@ -68,7 +69,7 @@ class Episode:
     calls: tuple[PlannedCall, ...]
     assertions: tuple[str, ...] = ()
     task: Mapping[str, Json] | None = None
-    observe: Literal["final", "each", "session"] = "final"
+    observe: Literal["final", "each", "session", "ending"] = "final"
     watched: frozenset[int] = frozenset()
     also: tuple[tuple[PlannedCall, ...], ...] = ()
     given: Given | None = None
@@ -99,7 +100,8 @@ class EpisodeResult:
     `results` and `arguments` have one element per completed call (`arguments` after dependent values were filled in);
     `states` holds one element with `observe="final"`, with `each` the reset state plus one per completed call; empty
     where the episode broke before. With `session` two per completed call that is watched, and of the call that broke
-    those that were still read; `null` stands for one that could not be. `assertions` follow the episode's order.
+    those that were still read; `null` stands for one that could not be. With `ending` the same, then as with `final`:
+    a state that cannot be read breaks it only there. `assertions` follow the episode's order.
     `breakdown` is None for a whole episode.
     """
 
@@ -113,10 +115,15 @@ class EpisodeResult:
 
 
 class Replayed(NamedTuple):
-    """The same episode in the two worlds of ruling 6."""
+    """The same episode in the two worlds of ruling 6; further runs are in `a` alone."""
 
     a: EpisodeResult
     b: EpisodeResult
+
+    @property
+    def alike(self) -> bool:
+        """Whether the worlds agree on the episode's own run."""
+        return self.a == self.b or replace(self.a, also=()) == self.b
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +166,7 @@ class Oracle(Protocol):
         ...
 
     def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
-        """Each episode in both worlds, world B in opposite order; results in input order."""
+        """Each episode in both worlds, world B in opposite order; results in input order. `also` is run in world A."""
         ...
 
     def suspects(self) -> tuple[str, ...]:

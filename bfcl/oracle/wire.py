@@ -35,6 +35,8 @@ ALSO = b"2"
 """What follows belongs to the next further run of the episode."""
 KNOWN_STATE = b"k"
 """Stands for a state that the world has told before, by its number."""
+SAME_STATE = b"="
+"""Stands for the state that the same answer told before this."""
 LEARNED = b"l"
 """At the end of an answer: the number of its last state from now on, and the number that means nothing any more."""
 

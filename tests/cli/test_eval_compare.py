@@ -34,8 +34,23 @@ def test_eval_compare_tells_the_verdict_in_text(bfcl: Bfcl, evaluated: Evaluated
     ended = bfcl("eval-compare", f"{evaluated.trace}:lower", str(evaluated.solo), "--format", "text")
     assert ended.status == 0
     assert "they    cannot be told apart: exact McNemar p = 1.0000\n" in ended.out
-    assert ended.out.endswith("written eval_comparison.md\n")
-    assert (project / "eval_comparison.json").is_file()
+    (page,) = (project / "build" / "report").glob("compare-lower-solo-*/eval_comparison.md")
+    assert ended.out.endswith(f"written {page.relative_to(project)}\n")
+    assert page.with_suffix(".json").is_file()
+
+
+def test_eval_compare_keeps_every_comparison_in_a_place_of_its_own(
+    bfcl: Bfcl, evaluated: Evaluated, project: Path
+) -> None:
+    sides = (f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--format", "json")
+    ended = [bfcl("eval-compare", *sides, *more) for more in ((), (), ("--seed", "5"))]
+    assert [one.status for one in ended] == [0, 0, 0]
+    assert ended[0] == ended[1]
+    places = [one.err.removeprefix("written ").removesuffix("/eval_comparison.md\n") for one in ended]
+    assert places[0] == places[1] != places[2]
+    for place, one in zip(places, ended, strict=True):
+        assert json.loads((project / place / "eval_comparison.json").read_bytes()) == json.loads(one.out)
+    assert [path.name for path in project.iterdir()] == ["build"]
 
 
 def test_eval_compare_refuses_what_was_measured_otherwise_and_writes_nothing(
@@ -56,7 +71,7 @@ def test_eval_compare_refuses_a_directory_of_several_without_an_alias(bfcl: Bfcl
 def test_eval_compare_replaces_no_other_comparison_and_passes_an_equal_one(
     bfcl: Bfcl, evaluated: Evaluated, project: Path
 ) -> None:
-    sides = (f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--format", "text")
+    sides = (f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--out", ".", "--format", "text")
     assert [bfcl("eval-compare", *sides).status for _ in range(2)] == [0, 0]
     before = (project / "eval_comparison.json").read_bytes()
     ended = bfcl("eval-compare", *sides, "--seed", "5")
@@ -68,11 +83,13 @@ def test_eval_compare_replaces_no_other_comparison_and_passes_an_equal_one(
     assert (project / "eval_comparison.json").read_bytes() == before
 
 
-def test_eval_compare_in_a_pack_is_refused_for_the_current_directory_too(
+def test_eval_compare_in_a_pack_is_refused_for_its_own_place_too(
     bfcl: Bfcl, evaluated: Evaluated, project: Path
 ) -> None:
     (project / "manifest.yaml").touch()
     ended = bfcl("eval-compare", f"{evaluated.trace}:gold", f"{evaluated.trace}:mute", "--format", "text")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("eval_cli_invalid: --out lies inside the pack ., whose fingerprint it would change\n")
+    assert ended.err.startswith(
+        "eval_cli_invalid: build/report of the project lies inside the pack ., whose fingerprint it would change\n"
+    )
     assert [path.name for path in project.iterdir()] == ["manifest.yaml"]

@@ -25,7 +25,7 @@ import yaml
 
 from bfcl.canonical import Json
 from bfcl.evaluate.scripted.load import published_rows
-from bfcl.evaluate.scripted.server import Manner, Serving, serve
+from bfcl.evaluate.scripted.server import Conduct, Serving, serve
 from bfcl.exports.row import ExportRow
 from bfcl.release.read import open_release
 from tests.system.project import PATIENCE_S, REPOSITORY
@@ -218,7 +218,7 @@ class Candidate:
 
 
 @contextlib.contextmanager
-def served(rows: Sequence[ExportRow], **manner: Any) -> Iterator[Candidate]:
+def served(rows: Sequence[ExportRow], **conduct: Any) -> Iterator[Candidate]:
     """Listen while the block runs."""
     bodies: list[Mapping[str, Json]] = []
     held: list[Candidate] = []
@@ -230,7 +230,7 @@ def served(rows: Sequence[ExportRow], **manner: Any) -> Iterator[Candidate]:
         held[0].when(len(bodies))
 
     async def listen() -> None:
-        async with serve(rows, manner=Manner(record=record, **manner)) as serving:
+        async with serve(rows, conduct=Conduct(record=record, **conduct)) as serving:
             held.append(Candidate(serving, bodies))
             ready.set()
             await over.wait()

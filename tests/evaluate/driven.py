@@ -205,10 +205,8 @@ def play(
 ) -> EpisodeEvidence:
     """Drive one script. `ticks` are what the clock tells, the last for ever; it stands still without."""
     times = itertools.chain(ticks, itertools.repeat(ticks[-1] if ticks else 0.0))
-    asking = Asking(candidate=asked or candidate(), client=client, mode=mode, trial=trial)
-    return asyncio.run(
-        drive(of, asking, results or RecordedResults(), scoring, limits, clock=lambda: next(times)),
-    )
+    asking = Asking(candidate=asked or candidate(), client=client, mode=mode, trial=trial, clock=lambda: next(times))
+    return asyncio.run(drive(of, asking, results or RecordedResults(), scoring, limits))
 
 
 def one_group() -> Script:

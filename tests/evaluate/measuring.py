@@ -15,12 +15,12 @@ from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.results import RecordedResults
 from bfcl.evaluate.records import Script
 from bfcl.evaluate.run.asked import EpisodeChat
-from bfcl.evaluate.run.episodes import Played, Player
+from bfcl.evaluate.run.episodes import Played
 from bfcl.evaluate.run.evidence import Used
-from bfcl.evaluate.run.how import Standing
+from bfcl.evaluate.run.how import Progress
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.trials import CandidateRun
-from bfcl.evaluate.run.watching import Watching
+from bfcl.evaluate.run.trials import Playing as RealPlaying
 from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings, Repeats
@@ -40,9 +40,18 @@ IDENTITIES = Identities(
 )
 
 
+IDS = ("one", "two")
+TASKS = CandidateTasks(
+    alias="small", canonical_id=candidate().canonical_id, task_ids=IDS, task_ids_hash=sha256_json(IDS), excluded=0
+)
+
+
 class Plan:
+    def tasks_of(self, _: str) -> CandidateTasks:
+        return TASKS
+
     def task_ids(self, _: str) -> tuple[str, ...]:
-        return ("one", "two")
+        return TASKS.task_ids
 
 
 @dataclass
@@ -65,10 +74,10 @@ class Playing:
     async def play(self, task_id: str, trial: int) -> Played:
         self.played.append((task_id, trial))
         chat = EpisodeChat(self.live, self.meter, cache=None, imported=None)
-        asking = Asking(candidate=self.candidate, client=chat, mode="trace", trial=trial)
+        asking = Asking(candidate=self.candidate, client=chat, mode="trace", trial=trial, clock=lambda: 0.0)
         settings = self.prepared.settings
         own = self.prepared.scripts[task_id]
-        evidence = await drive(own, asking, RecordedResults(), settings.scoring, settings.limits, clock=lambda: 0.0)
+        evidence = await drive(own, asking, RecordedResults(), settings.scoring, settings.limits)
         return Played(evidence=evidence, request=None, outcomes=tuple(chat.outcomes))
 
 
@@ -79,9 +88,9 @@ class Quiet:
 
 class Shown:
     def __init__(self) -> None:
-        self.standings: list[Standing] = []
+        self.standings: list[Progress] = []
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: Progress) -> None:
         self.standings.append(standing)
 
     def warn(self, _: object) -> None:
@@ -103,9 +112,9 @@ def measured(
         schema_version="1.2" if trials is None else "1.3",
         repeats=Repeats(trials=trials or 1, seed_policy="fixed"),
     )
-    own = {name: replace(script(), task_id=name) for name in ("one", "two")}
+    own = {name: replace(script(), task_id=name) for name in IDS}
     playing, shown = Playing(Prepared(settings, own), answer), Shown()
-    run = CandidateRun(cast("Player", playing), cast("Watching", Quiet()), Used(), cast("Any", shown))
+    run = CandidateRun(cast("RealPlaying", playing), Quiet(), Used(), cast("Any", shown))
     return asyncio.run(run.measure(IDENTITIES)), playing, shown
 
 
@@ -116,13 +125,9 @@ def right(request: ChatRequest) -> Answer:
 def result_of(root: Path, measured_one: CandidateResult) -> Result:
     """A whole result of that one candidate."""
     settings = replace(loaded(root), modes=("trace",), scoring=SCORING, limits=LIMITS, candidates=(candidate(),))
-    ids = ("one", "two")
-    comparison = ComparisonSet(policy="common_intersection", task_count=2, task_ids_hash=sha256_json(ids))
-    tasks = CandidateTasks(
-        alias="small", canonical_id=candidate().canonical_id, task_ids=ids, task_ids_hash=sha256_json(ids), excluded=0
-    )
+    comparison = ComparisonSet(policy="common_intersection", task_count=2, task_ids_hash=TASKS.task_ids_hash)
     plan = RealPlan(
-        candidates=(tasks,),
+        candidates=(TASKS,),
         comparison_set=comparison,
         verdicts=(),
         reasons=("contamination.unresolved:small",),
@@ -133,7 +138,7 @@ def result_of(root: Path, measured_one: CandidateResult) -> Result:
         settings=settings,
         verified=cast("VerifiedSource", Verified()),
         plan=plan,
-        rows=dict.fromkeys(ids, decoded(row())),
+        rows=dict.fromkeys(IDS, decoded(row())),
         identities=IDENTITIES,
         candidates=(measured_one,),
     )

@@ -3,12 +3,13 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bfcl.errors import EvalError
 from bfcl.evaluate.settings.envelope import Envelope
-from bfcl.graph.eval_run import run_envelope
+from bfcl.graph.eval_run import result_lines, run_envelope
 from tests.evaluate.arena import KEY, Arena, publish_arena, put, served
 
 
@@ -27,6 +28,23 @@ def test_lines_are_for_the_output_and_the_estimate_is_for_people(
     assert out == ""
     assert err.startswith("warning: turns_beyond_limit: ")
     assert "\nestimate: 4 turns, about " in err
+
+
+def test_dry_run_tells_that_a_key_is_not_set_and_passes(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = arena.configure("unset", "http://127.0.0.1:9/v1")
+    envelope = Envelope(path=path, eval_config_path=path, dry_run=True)
+    monkeypatch.delenv(KEY, raising=False)
+    assert run_envelope(envelope)[0] == 'status: "preflight_passed"'
+    told = capfd.readouterr().err
+    assert told.startswith(
+        f"warning: eval_candidate_credentials_missing: scripted: the environment variable {KEY} is not set, and the "
+        "run would stop at its first request\n"
+    )
+    monkeypatch.setenv(KEY, "k")
+    run_envelope(envelope)
+    assert "eval_candidate_credentials_missing" not in capfd.readouterr().err
 
 
 def test_interrupted_run_says_what_is_kept_before_it_ends(
@@ -98,9 +116,60 @@ def test_run_whose_endpoint_is_not_there_says_so_and_what_to_do(
     alias = rate.partition(":")[0]
     assert rate == f"{alias}: 0 of 4 tasks, 0.0% (0.0% to 49.0%)"
     assert warning == (
-        f"warning: 4 tasks of {alias} were stopped by the run and count as failed: eval_candidate_retry_exhausted 4"
+        f"warning: 4 tasks of {alias} were stopped by the run and count as failed: eval_candidate_retry_exhausted 4 "
+        "(at last: transport_error (Connection refused), 4 times)"
     )
     assert fix == (
         "  fix: check endpoint http://127.0.0.1:9/v1 and the model's name there, then evaluate into another "
         "output_dir with `--resume-from` and this one: what was answered is not asked again"
     )
+
+
+def test_replayed_run_says_that_nobody_was_asked(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(KEY, "k")
+    with served(arena.rows()) as candidate:
+        path = arena.configure("paid", candidate.base_url)
+        turns = [line.removeprefix("calls: ") for line in _calls(path, capfd)]
+        asked = len(candidate.bodies)
+    monkeypatch.delenv(KEY)
+    assert turns == [f"{asked} asked"]
+    before = arena.files("paid")
+    assert _calls(path, capfd) == [
+        f"calls: none asked, {asked} replayed from the record in this directory, which a run had finished before"
+    ]
+    assert arena.files("paid") == before
+    dry = Envelope(path=path, eval_config_path=path, dry_run=True)
+    run_envelope(dry)
+    # Who replays needs no key.
+    assert "eval_candidate_credentials_missing" not in capfd.readouterr().err
+
+
+def _calls(path: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    run_envelope(Envelope(path=path, eval_config_path=path))
+    return [line for line in capfd.readouterr().err.splitlines() if line.startswith("calls: ")]
+
+
+REPORT: dict[str, Any] = {
+    "candidates": [{"alias": "a", "task_count": 9, "successful_tasks": 0, "non_candidate_stops": 9}],
+    "provider_rejections": {"a": {"404": 1}},
+    "candidate_call_failures": {"a": {"eval_candidate_retry_exhausted": 8}},
+}
+
+
+def test_server_that_fails_by_itself_is_told_by_its_last_status() -> None:
+    causes = {"HTTP 500 Internal Server Error": 5, "HTTP 503 Service Unavailable": 3}
+    _, warning = result_lines(REPORT, {"a": "http://x/v1"}, {"a": causes})
+    assert warning == (
+        "warning: 9 tasks of a were stopped by the run and count as failed: HTTP 404 1, eval_candidate_retry_exhausted "
+        "8 (at last: HTTP 500 Internal Server Error, 5 times; HTTP 503 Service Unavailable, 3 times)\n"
+        "  fix: look into the log of the server at http://x/v1, which answered that it cannot, then evaluate into "
+        "another output_dir with `--resume-from` and this one: what was answered is not asked again"
+    )
+
+
+def test_only_the_most_frequent_causes_are_listed() -> None:
+    _, warning = result_lines(REPORT, {}, {"a": {"HTTP 500": 1, "timeout": 4, "HTTP 502": 2, "HTTP 503": 1, "x": 1}})
+    assert "(at last: timeout, 4 times; HTTP 502, 2 times; HTTP 500; 2 others)" in warning
+    assert "  fix: check endpoint " in warning

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from bfcl.cli.main import cli
 from bfcl.cli.show import run
 from bfcl.errors import EvalError, Problem
 from bfcl.graph.eval_files import EvalFiles
-from bfcl.graph.evaluation import eval_files, eval_is_current, failure_line, run_eval
+from bfcl.graph.evaluation import eval_files, eval_is_current, eval_standing_lines, failure_line, run_eval
 from bfcl.graph.invocation import invocation
 from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
@@ -86,6 +87,44 @@ def test_variables_of_builds_are_refused_all_at_once(project: Path) -> None:
         "  fix: leave `skip_until=` out",
     ]
     assert opened.last_line == "eval failed: code=unsupported_config_feature exit_status=2"
+
+
+def bare(project: Path) -> str:
+    """What `doit eval` without a configuration is told."""
+    opened = Opening(invocation(project, project, {}))
+    with pytest.raises(EvalError) as refusal:
+        run_eval(opened)
+    assert opened.last_line == "eval failed: code=eval_cli_invalid exit_status=2"
+    (problem,) = refusal.value.problems
+    return str(problem)
+
+
+UNNAMED = (
+    "eval_cli_invalid: `doit eval` was not told what to evaluate; expected `config=` and an envelope or a scoring "
+    "configuration\n"
+)
+
+
+def test_bare_command_says_what_to_give_of_what_is_there(project: Path) -> None:
+    for name in ("eval.default.yaml", "eval.tiny.yaml"):
+        (project / "configs" / name).touch()
+    assert bare(project) == (
+        f"{UNNAMED}  fix: run `doit eval config=configs/eval.tiny.yaml` or `doit eval config=configs/eval.yaml`"
+    )
+
+
+def test_bare_command_where_nothing_is_there_names_where_it_would_be(tmp_path: Path) -> None:
+    assert bare(tmp_path) == f"{UNNAMED}  fix: run `doit eval config=configs/eval.cli.yaml`"
+
+
+def test_finished_evaluation_is_told_by_its_rates_and_report(tmp_path: Path) -> None:
+    entry = {"alias": "a", "task_count": 4, "successful_tasks": 4}
+    (tmp_path / "eval_report.json").write_text(json.dumps({"candidates": [entry]}))
+    assert eval_standing_lines([str(tmp_path / "eval_manifest.json")]) == [
+        "up to date: nothing changed since this evaluation was finished, and nobody was asked",
+        "a: 4 of 4 tasks, 100.0% (51.0% to 100.0%)",
+        str(tmp_path / "eval_report.json"),
+    ]
 
 
 def test_failure_is_told_with_the_published_status() -> None:

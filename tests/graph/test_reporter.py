@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +108,32 @@ def test_path_that_the_terminal_cannot_show_is_spelt_out(tmp_path: Path) -> None
     reporter.complete_run()
     stream.flush()
     assert buffer.getvalue().splitlines()[-1].endswith(b"/b\\xe9/build/runs/trial/benchmark.parquet")
+
+
+@pytest.mark.parametrize(("name", "fail"), [("eval", False), ("eval", True), ("prepare", False)])
+def test_evaluation_with_which_nothing_is_to_be_done_says_so_and_where_it_lies(
+    project: Path, tmp_path: Path, name: str, fail: bool
+) -> None:
+    entry = {"alias": "a", "task_count": 4, "successful_tasks": 2}
+    (tmp_path / "eval_report.json").write_text(json.dumps({"candidates": [entry]}))
+    stream = io.StringIO()
+    reporter = Reporter(stream, OPTIONS)
+    config: Any = SimpleNamespace(meta={"opening": Opening(invoked(project))})
+    reporter.initialize({"config": config}, [name])
+    standing: Any = SimpleNamespace(
+        name=name, targets=[str(tmp_path / "eval_manifest.json")], title=lambda: name, actions=["a"]
+    )
+    reporter.skip_uptodate(standing)
+    if fail:
+        failure: Any = SimpleNamespace(report=False, get_name=lambda: "TaskFailed", get_msg=lambda: "")
+        reporter.add_failure(SimpleNamespace(name="config", verbosity=0, executed=False), failure)
+    reporter.complete_run()
+    told = [line for line in stream.getvalue().splitlines() if not line.startswith("-- ")]
+    if name == "eval" and not fail:
+        assert told == [
+            "up to date: nothing changed since this evaluation was finished, and nobody was asked",
+            "a: 2 of 4 tasks, 50.0% (15.0% to 85.0%)",
+            str(tmp_path / "eval_report.json"),
+        ]
+    else:
+        assert not [line for line in told if "up to date" in line]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.evaluate.settings.model import Candidate, Identity, Inference
-from bfcl.modelio.chat_live import ChatClock, LiveChat
+from bfcl.modelio.chat_live import ChatClock, ChatLimits, LiveChat
 from bfcl.modelio.chat_request import body_of, request_of
 from bfcl.modelio.credential import Credential
 from bfcl.modelio.exchange import ChatRequest
@@ -158,7 +158,7 @@ def live(of: Candidate, *, pauses: list[float] | None = None, **settings: Any) -
 
     wanted: dict[str, Any] = {"max_retries": 2, "timeout_s": 60.0, "max_parallel": 4, **settings}
     credential = Credential("KILN_KEY", wanted.pop("environment", {"KILN_KEY": KEY}))
-    return LiveChat(of, credential, clock=ChatClock(wall=lambda: 1_000_000_000.0, pause=pause), **wanted)
+    return LiveChat(of, credential, ChatLimits(**wanted), clock=ChatClock(wall=lambda: 1_000_000_000.0, pause=pause))
 
 
 def run(coroutine: Coroutine[Any, Any, Ended]) -> Ended:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,54 @@ def test_line_has_the_names_of_its_form(tmp_path: Path) -> None:
     log = opened(tmp_path, record("request", "a", 1))
     body: dict[str, Json] = {"schema_version": "1.0", "record_type": "request", "key": "a", "payload": 1}
     assert log.path.read_bytes() == canonical_json({**body, "record_hash": sha256_json(body)}) + b"\n"
+
+
+def test_digest_of_a_record_is_that_in_its_line_as_long_as_no_byte_of_it_changes(tmp_path: Path) -> None:
+    (one,) = record("request", "a", {"text": ',"record_hash":"sha256:', "n": [1]})
+    line = FORM.line(one)
+    assert FORM.digest_in(line) == FORM.digest(one) == json.loads(line)["record_hash"]
+    spelled = LogRecord(record_type="request", key="a", payload=None, spelled=canonical_json(one.payload))
+    assert (FORM.line(spelled), FORM.digest(spelled)) == (line, FORM.digest(one))
+    for at in range(len(line)):
+        assert FORM.digest_in(line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]) is None
+    assert FORM.digest_in(b"{}\n") is None
+    log = opened(tmp_path, (one,))
+    assert log.digests("request", "a") == (FORM.digest(one),)
+
+
+def test_unit_that_changes_while_it_is_in_use_is_refused(tmp_path: Path) -> None:
+    log = opened(tmp_path, record("request", "a", 1), record("request", "b", 22))
+    before = log.path.read_bytes()
+    log.path.write_bytes(before.replace(b":22,", b":23,"))
+    assert (log.find("request", "a"), log.digests("request", "a")) == (1, (FORM.digest(*record("request", "a", 1)),))
+    for asked in (lambda: log.find("request", "b"), lambda: log.digests("request", "b")):
+        with pytest.raises(EvalError) as caught:
+            asked()
+        assert str(caught.value.problems[0]).partition("\n")[0] == (
+            f"{log.path}:2: eval_tool_trace_cache_invalid: changed while it was in use"
+        )
+
+
+def test_last_record_of_a_unit_is_read_alone_and_every_byte_of_the_unit_is_held_against_its_digest(
+    tmp_path: Path,
+) -> None:
+    form = dataclasses.replace(FORM, begins=frozenset({"request"}), ends=frozenset({"completion"}))
+    unit = (*record("request", "a", 1), *record("completion", "a", 22))
+    log = AppendLog(tmp_path / "log.jsonl", form, len)
+    log.append([unit])
+    assert log.last("request", "a") == unit[1]
+    log.path.write_bytes(log.path.read_bytes().replace(b":1,", b":2,"))
+    with pytest.raises(EvalError, match="changed while it was in use"):
+        log.last("request", "a")
+
+
+def test_record_that_is_valid_and_not_canonical_reads_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(FORM.line(*record("request", "a", 1)).replace(b'"key":"a"', b'"key": "a"'))
+    path.chmod(0o600)
+    log = AppendLog(path, FORM, number)
+    assert log.find("request", "a") == 1
+    assert log.digests("request", "a") == (FORM.digest(*record("request", "a", 1)),)
 
 
 def test_faults_are_told_with_the_codes_of_the_form(tmp_path: Path) -> None:

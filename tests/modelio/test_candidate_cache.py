@@ -85,6 +85,22 @@ def test_exchanges_come_in_the_order_of_the_file(path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("status", ALL)
+def test_endings_are_those_of_the_exchanges_without_their_making(path: Path, status: CallStatus) -> None:
+    cache = filled(path, ("b", outcome("b", status, 2)), ("a", outcome("a", status)))
+    assert [*cache.endings()] == [
+        (
+            each.request.request_hash,
+            each.outcome.status,
+            None if each.outcome.response is None else each.outcome.response.response_hash,
+        )
+        for each in cache.exchanges()
+    ]
+    path.write_bytes(path.read_bytes().replace(b'"observed_at":"2', b'"observed_at":"3', 1))
+    with pytest.raises(EvalError, match="changed while it was in use"):
+        [*cache.endings()]
+
+
 def line_of(record_type: str, index: int | None, key: str, payload: Any) -> bytes:
     body = {
         "schema_version": "1.0",

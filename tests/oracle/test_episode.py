@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from bfcl.oracle.protocol import Episode, EpisodeResult, PlannedCall
@@ -120,6 +122,37 @@ def test_session_tells_the_same_states_when_the_world_knows_them_already(oracle:
         ('{"n":0}', '{"n":1}', '{"n":1}', "null", "null", '{"n":2}')
     }
     assert {result.states for result in results[1::3]} == {('{"n":0}', '{"n":2}')}
+
+
+def ending(*calls: PlannedCall, assertions: tuple[str, ...] = ("assert_zero",)) -> Episode:
+    return dataclasses.replace(session(*calls), observe="ending", assertions=assertions, task={"a": 0})
+
+
+def test_ending_is_a_session_that_goes_on_as_a_final_state_is_read_and_judged(oracle: LocalOracle) -> None:
+    episodes = [ending(put(1), look(), put(2)), ending(), ending(look()), ending(put(2), assertions=())]
+    for _ in range(3):
+        results = oracle.run(episodes)
+        assert [result.states for result in results] == [
+            ('{"n":0}', '{"n":1}', '{"n":1}', '{"n":2}', '{"n":2}'),
+            ('{"n":0}',),
+            ('{"n":0}',),
+            ('{"n":0}', '{"n":2}', '{"n":2}'),
+        ]
+        told = [[(one.name, one.status) for one in result.assertions] for result in results]
+        assert told == [[("assert_zero", "passed")]] * 3 + [[]]
+        assert {code(result) for result in results} == {None}
+
+
+def test_ending_breaks_where_its_state_cannot_be_read_and_a_call_that_breaks_leaves_none(oracle: LocalOracle) -> None:
+    unread, stopped = oracle.run([ending(put(1), put(13)), ending(put(1), look("raise"))])
+    assert (unread.states, code(unread), unread.assertions) == (
+        ('{"n":0}', '{"n":1}', '{"n":1}', "null"),
+        "state_raised",
+        (),
+    )
+    assert unread.breakdown is not None
+    assert unread.breakdown.phase == "state"
+    assert (stopped.states, code(stopped)) == (('{"n":0}', '{"n":1}', '{"n":1}'), "tool_raised")
 
 
 def test_session_keeps_the_first_breakdown_where_reading_the_state_after_it_hangs(packs: Packs) -> None:

@@ -43,6 +43,15 @@ def test_a_forgotten_or_unheard_number_and_half_a_record_are_garbled() -> None:
     assert known.spelled(named(2)) == ((wire.STATE, b"{2}"),)
 
 
+def test_a_state_told_again_is_the_one_before_it_however_that_was_told() -> None:
+    known = KnownStates()
+    again = wire.record(wire.SAME_STATE, b"")
+    one, two = (wire.STATE, b"{1}"), (wire.STATE, b"{2}")
+    assert known.spelled(full(b"{1}") + again + RESULT + again + learned(1)) == (one, one, READ, one)
+    assert known.spelled(full(b"{2}") + named(1) + again) == (two, one, one)
+    assert known.spelled(again) == GARBLED
+
+
 @given(st.lists(st.integers(0, KEPT + 3), max_size=60))
 def test_parent_and_world_mean_the_same_by_every_number(states: list[int]) -> None:
     world, parent = Recall(), KnownStates()

@@ -340,6 +340,23 @@ def test_further_run_shows_what_reset_forgets_and_leaves_other_episodes_alone(pa
     assert second.also == ()
 
 
+def test_replay_makes_further_runs_in_world_a_alone(packs):
+    oracle = packs.oracle(
+        """
+        def list_tools(): return ["next"]
+        def reset(*, ctx, fixtures=None): pass
+        def call_tool(name, arguments, *, ctx): return {"seed": ctx.seed}
+        def get_state(): return {}
+        """
+    )
+    more, one = oracle.replay([plan(call("next"), also=((call("next"),), ())), plan(call("next"))])
+    assert [len(run.results) for run in more.a.also] == [1, 0]
+    assert more.b.also == ()
+    assert more.b == one.a
+    assert more.alike
+    assert one.alike
+
+
 def test_further_run_hands_reset_fresh_fixtures(packs):
     oracle = packs.oracle(
         """

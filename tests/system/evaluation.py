@@ -28,7 +28,7 @@ from bfcl.exports.row import ExportRow
 from bfcl.release.read import open_release
 from bfcl.tables.task_results import TaskResultRow, read_task_results
 from tests.packs import ALL_POLICIES, Edit, add_template, put, put_template
-from tests.system.project import PATIENCE_S, REPOSITORY, Ended, Project, Running, write_project
+from tests.system.project import REPOSITORY, Ended, Project, Running, run_to_end, started, write_project
 
 KEY_VARIABLE = "ACCEPTANCE_KEY"
 KEY = "canary-5c1f08b2e7"
@@ -124,17 +124,9 @@ class Evaluation:
         }
 
     def run(self, *arguments: str, run_id: str | None = RUN_ID, **variables: str) -> Ended:
-        """Run it to its end, however that is."""
-        done = subprocess.run(
-            self.command(*arguments, run_id=run_id),
-            cwd=self.config.parent,
-            env=self.environment(**variables),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        """Run it to its end, however that is; in a new interpreter where variables of its environment are given."""
+        command, environment = self.command(*arguments, run_id=run_id), self.environment(**variables)
+        return run_to_end(command, self.config.parent, environment, anew=bool(variables))
 
     def succeed(self, *arguments: str, run_id: str | None = RUN_ID, **variables: str) -> Ended:
         """Run it to its end, which must be status 0."""
@@ -144,16 +136,7 @@ class Evaluation:
 
     def start(self, *arguments: str, run_id: str | None = RUN_ID) -> Running:
         """Start it and return while it runs."""
-        process = subprocess.Popen(
-            self.command(*arguments, run_id=run_id),
-            cwd=self.config.parent,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        return Running(process)
+        return started(self.command(*arguments, run_id=run_id), self.config.parent, self.environment())
 
     def measured(self, *arguments: str) -> tuple[Ended, int]:
         """Run it to its end; also the most memory its own process ever held, in KiB."""
@@ -286,7 +269,7 @@ def bundled(root: Path, pack: str, name: str) -> None:
     config = project.root / "configs" / f"{name}.yaml"
     config.parent.mkdir()
     config.write_text(text.replace("smoke_no_publication", "strict_separation"), encoding="utf-8")
-    project.generate(f"config=configs/{name}.yaml")
+    project.generate(f"config=configs/{name}.yaml", anew=True)
 
 
 def opened(project: Project, pack: str, name: str) -> Bench:
@@ -330,7 +313,7 @@ def studio(root: Path) -> None:
         templates=ALL_POLICIES,
         task_generation__tasks_per_category=10,
     )
-    project.generate()
+    project.generate(anew=True)
 
 
 def _like_kiln_and_firing(template_id: str, **fields: object) -> tuple[Edit, Edit]:

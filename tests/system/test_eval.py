@@ -151,6 +151,7 @@ def test_human_payload_has_one_key_a_line_with_json_values(
     assert ended.err.splitlines() == [
         "scripted: 0/4 tasks, success -, 0 infrastructure stops, 0 tokens",
         f"scripted: 4/4 tasks, success 100.0%, 0 infrastructure stops, {tokens(arena, 'mine')} tokens",
+        f"calls: {TURNS} asked",
         "scripted: 4 of 4 tasks, 100.0% (51.0% to 100.0%)",
     ]
 
@@ -359,7 +360,9 @@ def test_interrupted_run_is_resumed_without_paying_for_an_answer_twice(
     ended = evaluates("cut", "--eval-run-id", "R")
     assert ended.status == 7
     assert "eval_cli_artifact_conflict: holds candidate_io_cache.jsonl" in ended.err
-    assert evaluates("resumed", "--eval-run-id", "R", "--resume-from", str(arena.out("cut"))).status == 0
+    ended = evaluates("resumed", "--eval-run-id", "R", "--resume-from", str(arena.out("cut")))
+    assert ended.status == 0
+    assert f"\ncalls: {TURNS - kept} asked, {kept} taken over from an earlier run\n" in ended.err
     assert len(candidate.prompts) == TURNS + 5 - kept
     assert len(set(candidate.prompts)) == TURNS
     assert arena.results("resumed") == arena.results("whole")
@@ -383,6 +386,26 @@ def test_infrastructure_outcomes_are_asked_again_when_resuming(
     before = len(candidate.bodies)
     assert evaluates("up", "--resume-from", str(arena.out("down"))).status == 0
     assert len(candidate.bodies) == 2 * before
+
+
+def test_server_that_answers_with_an_error_is_told_by_its_status_on_the_terminal_and_in_failures(
+    arena: Arena, candidate: Candidate, evaluates: Evaluates
+) -> None:
+    arena.configure("down", candidate.base_url, asks("scripted-unavailable"))
+    # Replayed, it is still told.
+    for told in (evaluates("down"), evaluates("down")):
+        assert (
+            "were stopped by the run and count as failed: eval_candidate_retry_exhausted "
+            "4 (at last: HTTP 503 Service Unavailable, 4 times)\n"
+            f"  fix: look into the log of the server at {candidate.base_url}, which answered that it cannot, then "
+        ) in told.err
+    assert arena.run("bfcl", "eval-failures", str(arena.out("down"))).status == 0
+    lines = (arena.out("down") / "eval_failures" / "scripted.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 4
+    for line in map(json.loads, lines):
+        assert line["went_wrong"]["what"] == "no usable reply came (retry_exhausted)"
+        assert line["last_attempt"].startswith("HTTP 503 Service Unavailable (")
+        assert line["last_attempt"].endswith("), the only attempt")
 
 
 @pytest.mark.parametrize(("given", "told"), [("itself", "is the output directory itself"), ("empty", "holds neither")])
@@ -515,7 +538,12 @@ def test_doit_evaluates_once_and_refuses_other_inputs_into_a_finished_directory(
     first = arena.run("doit", "eval", "config=configs/run.yaml")
     assert first.status == 0, first.err
     assert json.loads(first.out.splitlines()[-1])["status"] == "completed"
-    assert arena.run("doit", "eval", "config=configs/run.yaml", key=None).out == "-- eval\n"
+    assert arena.run("doit", "eval", "config=configs/run.yaml", key=None).out.splitlines() == [
+        "-- eval",
+        "up to date: nothing changed since this evaluation was finished, and nobody was asked",
+        "scripted: 4 of 4 tasks, 100.0% (51.0% to 100.0%)",
+        str(arena.out("mine") / "eval_report.json"),
+    ]
     assert len(candidate.bodies) == TURNS
     report = arena.out("mine") / "eval_report.json"
     report.write_bytes(report.read_bytes() + b"\n")
@@ -539,4 +567,5 @@ def test_doit_refuses_variables_and_configurations_that_are_none_of_its_own(aren
     ended = arena.run("doit", "eval")
     assert ended.status == 1
     assert ended.out.splitlines()[-1] == "eval failed: code=eval_cli_invalid exit_status=2"
+    assert ended.err.startswith("eval_cli_invalid: `doit eval` was not told what to evaluate; ")
     assert "Traceback" not in ended.err

@@ -17,7 +17,7 @@ from bfcl.canonical import Json, canonical_text
 from bfcl.evaluate.records import Script, ScriptTurn
 from bfcl.evaluate.scripted.behaviours import BEHAVIOURS, departed
 from bfcl.evaluate.scripted.said import Made, gold_play
-from bfcl.evaluate.scripted.server import Manner
+from bfcl.evaluate.scripted.server import Conduct
 from bfcl.evaluate.settings.model import Mode
 from tests.evaluate.scripted.served import served
 from tests.system.evaluation import EXECUTABLE, TRACE, Bench, Edits, Evaluation, Log
@@ -113,7 +113,7 @@ def _signature(model: str, script: Script, turn: int) -> frozenset[str]:
 
 def _run(bench: Bench, directory: Path, models: Sequence[str], modes: tuple[Mode, ...]) -> Run:
     log = Log()
-    with served(bench.candidate, manner=Manner(retry_after_s=0, record=log)) as serving:
+    with served(bench.candidate, conduct=Conduct(retry_after_s=0, record=log)) as serving:
         edits: Edits = {("limits", "max_retries"): 4}
         measured = bench.evaluation(directory, serving.base_url, models, modes, edits)
         measured.succeed()

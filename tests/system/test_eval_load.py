@@ -19,7 +19,7 @@ from typing import Final
 from bfcl.canonical import Json, canonical_json
 from bfcl.evaluate.records import Script
 from bfcl.evaluate.scripted.http11 import read_request, response_head
-from bfcl.evaluate.scripted.server import Manner
+from bfcl.evaluate.scripted.server import Conduct
 from tests.evaluate.scripted.served import served
 from tests.system.evaluation import EXECUTABLE, TRACE, Bench, Edits, Evaluation
 
@@ -138,7 +138,7 @@ def test_executable_tasks_keep_to_the_same_limit(kilns: Bench, tmp_path: Path) -
 def test_deadline_ends_a_reply_that_drips(tiny: Bench, tmp_path: Path) -> None:
     """A byte comes long before a socket would be given up, and the last one only after minutes."""
     edits: Edits = {("limits", "candidate_timeout_s"): 0.5, ("limits", "max_retries"): 3}
-    with served(tiny.candidate, manner=Manner(drip_s=DRIP_S)) as serving:
+    with served(tiny.candidate, conduct=Conduct(drip_s=DRIP_S)) as serving:
         measured = tiny.evaluation(tmp_path, serving.base_url, ["scripted-slow-drip"], TRACE, edits)
         measured.succeed()
     assert [row["episode_status"] for row in measured.results()] == ["candidate_call_failed"] * len(tiny.rows)
@@ -165,7 +165,7 @@ def test_deadline_of_an_episode_cuts_that_of_its_calls(tiny: Bench, tmp_path: Pa
         ("limits", "tool_timeout_s"): 0.6,
         ("limits", "episode_timeout_s"): 0.6,
     }
-    with served(tiny.candidate, manner=Manner(latency_s=0.4)) as serving:
+    with served(tiny.candidate, conduct=Conduct(latency_s=0.4)) as serving:
         measured = tiny.evaluation(tmp_path, serving.base_url, ["scripted-gold"], TRACE, edits)
         measured.succeed()
     rows = measured.results()

@@ -111,6 +111,7 @@ def test_opened_failure_shows_conversation_and_diff_in_words(page: Path, profile
     assert shown.opened == 1
     (task,) = re.findall(r'<div class="task">.*?</ol>', shown.dom, re.DOTALL)
     for told in (
+        "<dt>went wrong first</dt><dd>assistant turn 1 of 2: a call has other arguments than expected</dd>",
         "<dt>first failing gate</dt><dd>arguments (arguments.mismatch)</dd>",
         "<dt>answerable</dt><dd>candidate</dd>",
         '<span class="who">user</span>',
@@ -167,3 +168,35 @@ def test_page_of_thousands_of_failures_opens_with_one_page_of_them(tmp_path: Pat
     assert shown.console == []
     assert shown.tasks == ["b plant__1391"]
     assert shown.opened == 1
+
+
+def test_failures_are_found_by_what_went_wrong_first(page: Path, profile: Path) -> None:
+    shown = browse(page, profile, "#what=it+called+another+tool+than+expected")
+    assert shown.console == []
+    assert shown.tasks == [f"other {task_id(1)}"]
+    assert (
+        '<span class="about wrong">went wrong first: assistant turn 1 of 2: it called another tool than expected</span>'
+        in shown.dom
+    )
+
+
+def test_labels_of_charts_lie_within_their_charts(tmp_path: Path, profile: Path) -> None:
+    """Measured by the browser, with its own fonts: the text that starts furthest left still starts inside."""
+    names = ("some-model-3.1-70b-instruct-turbo", "other-model-2.5-coder-32b-instruct-awq")
+    data = page_data({name: [ANSWERS["wrong_value"], None] for name in names})
+    html = eval_page(data).html.decode()
+    measured = tmp_path / "measured.html"
+    script = (
+        "<script>for (const svg of document.querySelectorAll('figure svg')) { const box = svg.getBoundingClientRect();"
+        "for (const text of svg.querySelectorAll('text')) { const own = text.getBoundingClientRect();"
+        "const fits = own.left >= box.left && own.right <= box.right + 1;"
+        "text.setAttribute('data-fits', fits ? 'yes' : 'no'); } }</script></body>"
+    )
+    policy = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", html)
+    assert policy != html
+    measured.write_text(policy.replace("</body>", script), encoding="utf-8")
+    dom = browse(measured, profile, "", "--window-size=1280,2000").dom
+    assert dom.count('data-fits="yes"') > 20
+    assert 'data-fits="no"' not in dom
+    for name in names:
+        assert re.search(rf"<text[^>]*>{re.escape(name)}</text>", dom)

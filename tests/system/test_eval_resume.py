@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from bfcl.canonical import canonical_text
-from bfcl.evaluate.scripted.server import Manner, Serving
+from bfcl.evaluate.scripted.server import Conduct, Serving
 from bfcl.evaluate.settings.model import Mode
 from tests.evaluate.scripted.served import served
 from tests.system.evaluation import (
@@ -99,7 +99,7 @@ def large(banking: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @contextmanager
 def _staged(bench: Bench, directory: Path, modes: tuple[Mode, ...], trials: int) -> Iterator[Stage]:
     log = Log()
-    with served(bench.candidate, manner=Manner(record=log)) as serving:
+    with served(bench.candidate, conduct=Conduct(record=log)) as serving:
         stage = Stage(bench=bench, modes=modes, trials=trials, serving=serving, log=log, directory=directory)
         stage.evaluation(directory).succeed()
         stage.requests = serving.requests

@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from bfcl.evaluate.scripted.server import Manner
+from bfcl.evaluate.scripted.server import Conduct
 from tests.evaluate.scripted.served import served
 from tests.system.evaluation import CALLS, KEY, KEY_VARIABLE, TRACE, Bench, Edits, Evaluation, Log
 from tests.system.project import Ended, descendants
@@ -59,7 +59,7 @@ def _untold(measured: Evaluation, ended: Ended) -> None:
 
 
 def test_key_is_in_no_file_output_or_process_listing(tiny: Bench, tmp_path: Path) -> None:
-    with served(tiny.candidate, manner=Manner(key=KEY, latency_s=0.2)) as serving:
+    with served(tiny.candidate, conduct=Conduct(key=KEY, latency_s=0.2)) as serving:
         measured = tiny.evaluation(tmp_path, serving.base_url, ["scripted-gold"])
         running = measured.start()
         own = "\0".join(measured.command()).encode()
@@ -162,7 +162,7 @@ def test_key_that_is_turned_away_stops_all_tasks_in_flight(tiny: Bench, tmp_path
 def test_one_edited_comment_of_the_pack_stops_before_any_request(tiny: Bench, tmp_path: Path, file: str) -> None:
     bench = tiny.copy(tmp_path / "project")
     log = Log()
-    with served(bench.candidate, manner=Manner(record=log)) as serving:
+    with served(bench.candidate, conduct=Conduct(record=log)) as serving:
         measured = bench.evaluation(tmp_path / "eval", serving.base_url, ["scripted-gold"])
         bench.project.append(bench.pack / file, "\n" if file == "tools.json" else "# Edited.\n")
         ended = measured.run()

@@ -16,20 +16,21 @@ import pytest
 import yaml
 
 from bfcl.canonical import Json, canonical_text
+from bfcl.evaluate.drive.answers import SessionAnswers
 from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.desk import open_desk
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.drive.results import RecordedResults, Results
 from bfcl.evaluate.drive.script import read_script
-from bfcl.evaluate.drive.task_spec import TaskSpecs
+from bfcl.evaluate.drive.task_spec import published_specs
 from bfcl.evaluate.records import TaskScore
 from bfcl.evaluate.run.evaluate import evaluate
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.outcome import Completed
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.scripted.candidate import ScriptedCandidate
-from bfcl.evaluate.scripted.server import Manner
+from bfcl.evaluate.scripted.server import Conduct
 from bfcl.evaluate.settings.envelope import load_envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.source.verify import verify_source
@@ -150,7 +151,7 @@ def scored_here(config: Path, mode: Mode, behaviours: Sequence[str]) -> Scores:
     scripted = ScriptedCandidate(verified.rows)
     (candidate,) = settings.candidates
     assert verified.oracle is not None
-    specs = TaskSpecs(verified.oracle.pack, verified.manifest, verified.rows)
+    specs = published_specs(verified.oracle.pack, verified.manifest, verified.rows)
 
     def answer(behaviour: str, request: ChatRequest) -> Answer:
         body = cast("Mapping[str, Any]", request.body)
@@ -169,7 +170,7 @@ def scored_here(config: Path, mode: Mode, behaviours: Sequence[str]) -> Scores:
                     script = read_script(row)
                     results: Results = RecordedResults()
                     if mode == "executable":
-                        results = LiveResults(desk, specs.of(row), settings.scoring)
+                        results = LiveResults(SessionAnswers(desk, specs.of(row)), specs.of(row), settings.scoring)
                     evidence = await drive(script, asking, results, settings.scoring, settings.limits)
                     score = score_episode(script, evidence, settings.scoring)
                     found.setdefault(behaviour, {})[row.task_id] = sample_of(score)
@@ -303,7 +304,7 @@ def test_inspect_with_its_own_client_sends_an_evaluations_requests_but_for_the_t
     verified = verify_source(settings, probe_oracle=False)
     (candidate,) = settings.candidates
     bodies: list[Json] = []
-    with served(verified.rows, manner=Manner(record=bodies.append)) as serving:
+    with served(verified.rows, conduct=Conduct(record=bodies.append)) as serving:
         logs = scored_by_inspect(
             *(python, project, config, ["openai-api/studio/scripted-gold"], "-M", "strict_tools=false"),
             STUDIO_API_KEY="none",

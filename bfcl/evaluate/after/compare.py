@@ -10,7 +10,7 @@ from bfcl.canonical import Json
 from bfcl.errors import ConfigError, EvalError, Problem, raise_all
 from bfcl.evaluate.after.paired import (
     Pair,
-    Played,
+    Tries,
     difference_interval,
     flips,
     group_tests,
@@ -24,11 +24,11 @@ from bfcl.evaluate.after.sides import (
     incomparable,
     kinds_by_task,
     pairs_of,
-    played_by_task,
     require_tables,
+    tries_by_task,
 )
 from bfcl.evaluate.after.upheld import has_records, require_upheld
-from bfcl.evaluate.score.intervals import CONFIDENCE, RESAMPLES, SEED, wilson
+from bfcl.evaluate.score.intervals import CONFIDENCE, SEED, wilson
 
 INCOMPATIBLE: Final = "comparison_incompatible"
 SCHEMA_VERSION: Final = "1.0"
@@ -42,7 +42,6 @@ def compare(
     whereabouts: Whereabouts | None = None,
     *,
     seed: int = SEED,
-    resamples: int = RESAMPLES,
 ) -> dict[str, Json]:
     """The content of `eval_comparison.json`. `difference` is the first one's rate less the second's.
 
@@ -62,7 +61,7 @@ def compare(
     directories = [side.finished.directory for side in (first, second)]
     recorded = [has_records(directory, whereabouts) for directory in directories]
     require_upheld(itertools.compress(directories, recorded), whereabouts)
-    ours, theirs = played_by_task(first, whereabouts), played_by_task(second, whereabouts)
+    ours, theirs = tries_by_task(first, whereabouts), tries_by_task(second, whereabouts)
     pairs = pairs_of(ours, theirs, kinds_by_task(first, whereabouts))
     uncounted = [task_id for task_id in first.measured.task_ids if task_id not in ours or task_id not in theirs]
     manifest = first.finished.manifest
@@ -79,26 +78,26 @@ def compare(
         },
         "paired_tasks": len(pairs),
         "uncounted_tasks": uncounted,
-        **(_statistics(pairs, seed, resamples) if pairs else {}),
+        **(_statistics(pairs, seed) if pairs else {}),
     }
 
 
-def _success(side: Side, played: Sequence[Played]) -> dict[str, Json]:
+def _success(side: Side, tries: Sequence[Tries]) -> dict[str, Json]:
     """Over the pairs. A share of trials has no Wilson interval: trials of one task are not independent."""
-    repeated = any(one.trials > 1 for one in played)
-    successes = sum(one.successes for one in played)
-    interval = None if repeated else wilson(successes, len(played))
-    rate = sum(one.rate for one in played) / len(played) if played else None
+    repeated = any(one.trials > 1 for one in tries)
+    successes = sum(one.successes for one in tries)
+    interval = None if repeated else wilson(successes, len(tries))
+    rate = sum(one.rate for one in tries) / len(tries) if tries else None
     return {
         "success_rate": None if rate is None else float(rate),
         "interval": None if interval is None else interval.to_json(),
-        "trials": sum(one.trials for one in played),
+        "trials": sum(one.trials for one in tries),
         "successes": successes,
         "non_candidate_stops": side.measured.non_candidate_stops,
     }
 
 
-def _statistics(pairs: Sequence[Pair], seed: int, resamples: int) -> dict[str, Json]:
+def _statistics(pairs: Sequence[Pair], seed: int) -> dict[str, Json]:
     whole = tally(pairs)
     return {
         "table": whole.to_json(),
@@ -107,7 +106,7 @@ def _statistics(pairs: Sequence[Pair], seed: int, resamples: int) -> dict[str, J
         "difference": {
             "value": float(mean_difference(pairs)),
             "confidence": CONFIDENCE,
-            "clustered_by_template_id": difference_interval(pairs, seed=seed, resamples=resamples).to_json(),
+            "clustered_by_template_id": difference_interval(pairs, seed=seed).to_json(),
         },
         "groups": {
             "adjustment": "holm",

@@ -14,6 +14,7 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest
 from bfcl.evaluate.after.call_diff import CallDiff, call_diffs
 from bfcl.evaluate.after.near_miss import NearMiss, near_miss
+from bfcl.evaluate.after.went_wrong import WentWrong, went_wrong
 from bfcl.evaluate.records import AssertionEvidence, EpisodeEvidence, Gate, Script, TaskScore, TurnEvidence
 from bfcl.evaluate.settings.model import Scoring
 from bfcl.stages.divergence import Difference, differences
@@ -67,6 +68,10 @@ class Failure:
     assertions: tuple[AssertionEvidence, ...]
     """Those that neither passed nor were without application."""
     state: StateDifference | None
+    went_wrong: WentWrong
+    """Where to begin reading, which the first failing gate need not say."""
+    last_attempt: str | None = None
+    """How the last attempt at the turn ended, where it got no reply and that is on record."""
 
     @property
     def answerable(self) -> str:
@@ -103,6 +108,7 @@ def failure_of(episode: Episode, scoring: Scoring, *, passed: tuple[str, str] | 
         near_miss=None if turn is None else near_miss(episode.script, turn, scoring),
         assertions=tuple(one for one in evidence.assertions or () if one.verdict in ("failed", "infrastructure_error")),
         state=None if passed is None else _state(passed, evidence.final_state),
+        went_wrong=went_wrong(episode.script, evidence, scoring, gate),
     )
 
 
@@ -136,11 +142,13 @@ def failure_json(failure: Failure) -> dict[str, Json]:
         "episode_status": evidence.status,
         "first_failing_gate": None if gate is None else gate.name,
         "reason_code": None if gate is None else gate.reason_code,
+        "went_wrong": failure.went_wrong.to_json(),
         "answerable": failure.answerable,
         "failed_gates": [one.name for one in episode.score.gates if one.outcome == "failed"],
         "near_miss": failure.near_miss,
         "turn_index": None if turn is None else turn.turn_index,
         "call_status": None if turn is None else turn.call_status,
+        "last_attempt": failure.last_attempt,
         "conversation": None if conversation is None else list(conversation),
         "expected_text": failure.expected_text,
         "actual_content": None if response is None else response.assistant_content,

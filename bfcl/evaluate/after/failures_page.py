@@ -35,6 +35,9 @@ def _summary(failures: Sequence[Failure]) -> list[str]:
     counted = Counter((_gate(failure), failure.answerable, failure.near_miss or "") for failure in failures)
     for (gate, answerable, tag), count in sorted(counted.items(), key=lambda one: (-one[1], one[0])):
         lines.append(f"| {gate} | {answerable} | {tag} | {count} |")
+    lines += ["", "| what went wrong first | tasks |", "|---|---:|"]
+    first = Counter(failure.went_wrong.what for failure in failures)
+    lines += [f"| {what} | {count} |" for what, count in sorted(first.items(), key=lambda one: (-one[1], one[0]))]
     return [*lines, ""]
 
 
@@ -47,12 +50,17 @@ def _task(failure: Failure) -> Iterator[str]:
     reason = "" if failure.gate is None else f" ({failure.gate.reason_code})"
     yield f"## {code(episode.evidence.task_id)}"
     yield ""
+    yield f"- went wrong first: {failure.went_wrong}"
     yield f"- first failing gate: {_gate(failure)}{reason}"
+    if failure.went_wrong.remark is not None:
+        yield f"- {failure.went_wrong.remark}"
     yield f"- answerable: {failure.answerable}; the episode ended as {episode.evidence.status}"
     if failure.near_miss is not None:
         yield f"- near miss: {failure.near_miss}"
     if turn is not None:
-        yield f"- turn {turn.turn_index}; the call ended as {turn.call_status}"
+        yield f"- shown below: assistant turn {turn.turn_index + 1}; the call ended as {turn.call_status}"
+    if failure.last_attempt is not None:
+        yield f"- the endpoint: {code(failure.last_attempt)}"
     if episode.evidence.detail:
         yield f"- {code(episode.evidence.detail)}"
     yield ""

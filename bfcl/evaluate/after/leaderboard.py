@@ -13,15 +13,15 @@ from bfcl.canonical import Json
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.after.compare import SIGNIFICANT
 from bfcl.evaluate.after.finished import Finished, open_finished
-from bfcl.evaluate.after.paired import Played, tally
+from bfcl.evaluate.after.paired import Tries, tally
 from bfcl.evaluate.after.recorded_settings import Whereabouts
 from bfcl.evaluate.after.sides import (
     Side,
     incomparable,
     kinds_by_task,
     pairs_of,
-    played_by_task,
     require_tables,
+    tries_by_task,
 )
 from bfcl.evaluate.after.upheld import require_upheld
 from bfcl.evaluate.score.breakdowns import Kinds
@@ -104,8 +104,8 @@ def leaderboard(directories: Sequence[Path], whereabouts: Whereabouts | None = N
     require_upheld([each.directory for each in finished], whereabouts)
     sides.sort(key=lambda side: (-_rate(side), side.measured.canonical_id))
     kinds = kinds_by_task(sides[0], whereabouts)
-    played = [played_by_task(side, whereabouts) for side in sides]
-    ranks = _ranks(_p_values(played, kinds), len(sides))
+    tries = [tries_by_task(side, whereabouts) for side in sides]
+    ranks = _ranks(_p_values(tries, kinds), len(sides))
     manifest = sides[0].finished.manifest
     return Leaderboard(
         standings=tuple(
@@ -183,12 +183,12 @@ def _rate(side: Side) -> float:
     return side.measured.successful_tasks / side.measured.task_count
 
 
-def _p_values(played: Sequence[Mapping[str, Played]], kinds: Mapping[str, Kinds]) -> dict[Places, float]:
+def _p_values(tries: Sequence[Mapping[str, Tries]], kinds: Mapping[str, Kinds]) -> dict[Places, float]:
     """Of every pair, adjusted over all of them."""
     return holm(
         {
-            (one, other): tally(pairs_of(played[one], played[other], kinds)).p_value
-            for one, other in itertools.combinations(range(len(played)), 2)
+            (one, other): tally(pairs_of(tries[one], tries[other], kinds)).p_value
+            for one, other in itertools.combinations(range(len(tries)), 2)
         }
     )
 

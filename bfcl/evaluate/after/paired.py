@@ -24,7 +24,7 @@ from bfcl.evaluate.score.intervals import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Tries:
     """How one candidate fared on one task."""
 
     successes: int
@@ -42,8 +42,8 @@ class Pair:
 
     task_id: str
     kinds: Kinds
-    first: Played
-    second: Played
+    first: Tries
+    second: Tries
 
     @property
     def difference(self) -> Fraction:

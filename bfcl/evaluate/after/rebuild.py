@@ -15,29 +15,27 @@ from typing import Final, TypeAlias
 
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.after.finished import require_finished
-from bfcl.evaluate.after.recalled import CACHE_INVALID, RecalledResults
+from bfcl.evaluate.after.recalled import CACHE_INVALID, recalled_results
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, MANIFEST, TOOL_TRACE_CACHE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
 from bfcl.evaluate.artifacts.result import CandidateResult, Result
 from bfcl.evaluate.drive.evidence_json import evidence_json
 from bfcl.evaluate.drive.script import read_script
-from bfcl.evaluate.drive.task_spec import TaskSpecs
 from bfcl.evaluate.drive.tool_trace_cache import ToolTraceCache
 from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.run.asked import Nobody
 from bfcl.evaluate.run.directory import Before
-from bfcl.evaluate.run.episodes import Oracle, Played, Player
+from bfcl.evaluate.run.episodes import Played, Player, tasks_of
 from bfcl.evaluate.run.evidence import Used
 from bfcl.evaluate.run.how import Silent
+from bfcl.evaluate.run.measuring import identities_of, result_of
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.preflight import Prepared
 from bfcl.evaluate.run.records import Records
 from bfcl.evaluate.run.trials import CandidateRun
-from bfcl.evaluate.run.watching import Watching
-from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
-from bfcl.evaluate.settings.model import EvalSettings
+from bfcl.evaluate.settings.model import Candidate, EvalSettings
 from bfcl.evaluate.source.exposures import read_exposures
 from bfcl.evaluate.source.oracle import RESOURCE_MISMATCH, RESTORE, SETTLE, check_oracle
 from bfcl.evaluate.source.plan import plan_of
@@ -53,7 +51,7 @@ _OTHER_PACK: Final = (
     "the pack changed since the evaluation: restore it, or name a copy of the one that it was made of with --pack"
 )
 
-Seen: TypeAlias = Callable[[Script, EpisodeEvidence], None]
+Onlooker: TypeAlias = Callable[[Script, EpisodeEvidence], None]
 """Gets to see every episode, once it is known to hold."""
 
 
@@ -67,7 +65,7 @@ class Rebuilt:
     """None where nothing was executed."""
 
 
-def rebuild(directory: Path, whereabouts: Whereabouts | None = None, *, seen: Seen | None = None) -> Rebuilt:
+def rebuild(directory: Path, whereabouts: Whereabouts | None = None, *, seen: Onlooker | None = None) -> Rebuilt:
     """Make everything again. Nobody is asked, nothing is written, no code of a pack is imported.
 
     Raises: EvalError of a damaged record, of a source that is not the one that was measured on, and
@@ -87,8 +85,7 @@ def _prepared(directory: Path, settings: EvalSettings) -> Prepared:
     assert manifest is not None
     verified = verified_offline(settings)
     plan = plan_of(settings, verified)
-    wanted = {task_id for one in plan.candidates for task_id in one.task_ids}
-    rows = {row.task_id: row for row in verified.rows if row.task_id in wanted}
+    rows = plan.rows(verified.rows)
     return Prepared(
         settings=settings,
         before=Before(eval_run_id=str(manifest.get("eval_run_id")), concluded=True, manifest=manifest),
@@ -142,71 +139,65 @@ def _records(directory: Path, settings: EvalSettings) -> Records:
     )
 
 
-async def _measured(prepared: Prepared, records: Records, seen: Seen | None) -> Result:
-    settings, verified = prepared.settings, prepared.verified
-    ran = verified.oracle if settings.executable else None
-    oracle = None
-    if ran is not None:
-        oracle = Oracle(specs=TaskSpecs(ran.pack, verified.manifest, list(prepared.rows.values())), desk=None)
-    identities = Identities(
-        plan_identity=prepared.plan.plan_identity,
-        scoring_policy_hash=settings.scoring.policy_hash,
-        scoring_contract_hash=settings.scoring.contract_hash,
-        oracle_hash=None if ran is None else ran.pack.fingerprint,
-    )
+async def _measured(prepared: Prepared, records: Records, seen: Onlooker | None) -> Result:
+    settings, identities, tasks = prepared.settings, identities_of(prepared), tasks_of(prepared)
     meter = Meter(Envelope(path=settings.path, eval_config_path=settings.path))
     used = Used()
     measured: list[CandidateResult] = []
     for candidate in settings.candidates:
-        player = _Again(
+        player = Player(
             prepared=prepared,
             candidate=candidate,
+            tasks=tasks,
             records=records,
             live=Nobody(),
             meter=meter,
-            oracle=oracle,
-            seen=seen,
+            desk=None,
         )
-        measured.append(await CandidateRun(player, _Unwatched(prepared), used, Silent()).measure(identities))
+        run = CandidateRun(_Again(player, seen), _Unwatched(), used, Silent())
+        measured.append(await run.measure(identities))
     used.check(records)
-    return Result(
-        eval_run_id=prepared.before.eval_run_id,
-        settings=settings,
-        verified=verified,
-        plan=prepared.plan,
-        rows=prepared.rows,
-        identities=identities,
-        candidates=tuple(measured),
-    )
+    return result_of(prepared, measured)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Again(Player):
-    """Plays from the record, and an executed episode once more over what its oracle answered."""
+class _Again:
+    """Plays from the record, and an executed episode once more over what its oracle answered. Implements `Playing`."""
 
-    seen: Seen | None
+    def __init__(self, player: Player, seen: Onlooker | None) -> None:
+        self._player = player
+        self._seen = seen
+
+    @property
+    def prepared(self) -> Prepared:
+        return self._player.prepared
+
+    @property
+    def candidate(self) -> Candidate:
+        return self._player.candidate
+
+    @property
+    def meter(self) -> Meter:
+        return self._player.meter
 
     async def play(self, task_id: str, trial: int) -> Played:
         """See `Player.play`. Raises also: EvalError `eval_tool_trace_cache_invalid` where it comes out differently."""
-        # A slotted dataclass has no `super()` without arguments.
-        played = await Player.play(self, task_id, trial)
-        script = self.prepared.scripts[task_id]
-        if self.oracle is not None:
-            await self._hold(script, trial, played.evidence)
-        if self.seen is not None:
-            self.seen(script, played.evidence)
+        played = await self._player.play(task_id, trial)
+        if self._player.tasks.specs is not None:
+            await self._hold(task_id, trial, played.evidence)
+        if self._seen is not None:
+            self._seen(self.prepared.scripts[task_id], played.evidence)
         return played
 
-    async def _hold(self, script: Script, trial: int, recorded: EpisodeEvidence) -> None:
-        assert self.oracle is not None
-        spec = self.oracle.specs.of(self.prepared.rows[script.task_id])
-        scoring = self.prepared.settings.scoring
-        again, _ = await self._driven(script, trial, lambda: RecalledResults(recorded, spec, scoring))
+    async def _hold(self, task_id: str, trial: int, recorded: EpisodeEvidence) -> None:
+        tasks, scoring = self._player.tasks, self.prepared.settings.scoring
+        again, _ = await self._player.driven(
+            task_id, trial, lambda one: recalled_results(recorded, tasks.spec(one), scoring)
+        )
         # Prose is outside every hash, and the oracle's own is not made again.
         parted = first_difference(*(evidence_json(dataclasses.replace(one, detail=None)) for one in (again, recorded)))
         if parted is not None:
             message = (
-                f"the episode of {script.task_id} in trial {trial} holds {parted.right} at {parted.path}; "
+                f"the episode of {task_id} in trial {trial} holds {parted.right} at {parted.path}; "
                 f"driven again over the same answers it gives {parted.left}"
             )
             fix = "restore the file from a copy; a record is never mended"
@@ -214,11 +205,8 @@ class _Again(Player):
             raise EvalError(Problem(code=CACHE_INVALID, path=str(path), message=message, fix=fix))
 
 
-class _Unwatched(Watching):
-    """Nobody is asked, so nothing has to be held still meanwhile."""
-
-    async def settle(self) -> None:
-        """Nothing."""
+class _Unwatched:
+    """Nobody is asked, so nothing has to be held still meanwhile. Implements `Watcher`."""
 
     async def before_task(self) -> None:
         """Nothing."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bfcl.digest import Digest
 from bfcl.evaluate.after.failures import Episode, Failure, Message, failure_of
 from bfcl.evaluate.after.finished import Finished
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
 from bfcl.evaluate.settings.model import Scoring
 from bfcl.modelio.candidate_cache import CandidateCache
@@ -72,14 +72,14 @@ class EveryTrial:
         # A trial that was driven once more has the number that lies `trials` further on, and comes later.
         outcomes[score.trial % self._trials] = None if score.non_candidate_stop else score.task_success
 
-    def played(self, alias: str, task_ids: Iterable[str]) -> dict[str, Played]:
+    def tries(self, alias: str, task_ids: Iterable[str]) -> dict[str, Tries]:
         """In the order of the ids; a task that the run stopped in every trial is left out."""
         told = {}
         for task_id in task_ids:
             outcomes = self._outcomes.get((alias, task_id), {}).values()
             counted = [success for success in outcomes if success is not None]
             if counted:
-                told[task_id] = Played(successes=sum(counted), trials=len(counted))
+                told[task_id] = Tries(successes=sum(counted), trials=len(counted))
         return told
 
 

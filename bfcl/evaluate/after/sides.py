@@ -11,7 +11,7 @@ from bfcl.canonical import Json, canonical_text
 from bfcl.digest import sha256_json
 from bfcl.errors import ConfigError, EvalError, Problem, did_you_mean
 from bfcl.evaluate.after.finished import Finished, Measured, open_finished
-from bfcl.evaluate.after.paired import Pair, Played
+from bfcl.evaluate.after.paired import Pair, Tries
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.after.seen import EveryTrial
@@ -124,7 +124,7 @@ def kinds_by_task(side: Side, whereabouts: Whereabouts | None) -> dict[str, Kind
     return {row.task_id: kinds_of(row) for row in read_tables(open_source(source).release, source).rows}
 
 
-def played_by_task(side: Side, whereabouts: Whereabouts | None) -> dict[str, Played]:
+def tries_by_task(side: Side, whereabouts: Whereabouts | None) -> dict[str, Tries]:
     """Tasks in publication order with their trials; one that the run stopped in every trial is left out.
 
     Without repeats that is the table's first trial, in which a task that the run stopped has failed. Where repeats are
@@ -133,10 +133,10 @@ def played_by_task(side: Side, whereabouts: Whereabouts | None) -> dict[str, Pla
     if "repeats" in side.finished.report:
         return _over_trials(side, whereabouts)
     rows = side.measured.results or ()
-    return {row["task_id"]: Played(successes=int(row["task_success"]), trials=1) for row in rows}
+    return {row["task_id"]: Tries(successes=int(row["task_success"]), trials=1) for row in rows}
 
 
-def _over_trials(side: Side, whereabouts: Whereabouts | None) -> dict[str, Played]:
+def _over_trials(side: Side, whereabouts: Whereabouts | None) -> dict[str, Tries]:
     directory, alias = side.finished.directory, side.measured.alias
     settings = recorded_settings(directory, whereabouts)
     every = EveryTrial(settings.repeats.trials)
@@ -146,13 +146,13 @@ def _over_trials(side: Side, whereabouts: Whereabouts | None) -> dict[str, Playe
             every.see(score_episode(script, evidence, settings.scoring))
 
     rebuild(directory, whereabouts, seen=seen)
-    return every.played(alias, side.measured.task_ids)
+    return every.tries(alias, side.measured.task_ids)
 
 
-def pairs_of(first: Mapping[str, Played], second: Mapping[str, Played], kinds: Mapping[str, Kinds]) -> list[Pair]:
+def pairs_of(first: Mapping[str, Tries], second: Mapping[str, Tries], kinds: Mapping[str, Kinds]) -> list[Pair]:
     """The tasks that both have, in the first one's order."""
     return [
-        Pair(task_id=task_id, kinds=kinds[task_id], first=played, second=second[task_id])
-        for task_id, played in first.items()
+        Pair(task_id=task_id, kinds=kinds[task_id], first=tries, second=second[task_id])
+        for task_id, tries in first.items()
         if task_id in second
     ]

@@ -12,6 +12,7 @@ from bfcl.evaluate.after.expected_states import REFERENCE, expected_states
 from bfcl.evaluate.after.failures import Failure, failure_json
 from bfcl.evaluate.after.failures_page import code, failures_page
 from bfcl.evaluate.after.finished import open_finished
+from bfcl.evaluate.after.last_attempts import with_last_attempts
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.after.seen import FirstTrial, SeenEpisode, failed_by_some, failures_of
@@ -60,7 +61,8 @@ def write_failures(
     written: dict[str, Written] = {}
     contents: dict[Path, bytes] = {}
     for measured in finished.candidates:
-        failures = list(failures_of(failed[measured.alias], settings.scoring, passed, rebuilt.calls))
+        told = failures_of(failed[measured.alias], settings.scoring, passed, rebuilt.calls)
+        failures = list(with_last_attempts(told, rebuilt.calls))
         alias = measured.alias
         refused = states.refused if any(map(_has_state, failures)) else None
         one = Written(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)

@@ -78,10 +78,8 @@ def _check_aggregates(result: Result) -> None:
     for one in result.candidates:
         again = aggregate(
             one.scores,
-            alias=one.candidate.alias,
-            canonical_id=one.candidate.canonical_id,
+            tasks=result.plan.tasks_of(one.candidate.alias),
             scope=result.scope,
-            task_ids=result.plan.task_ids(one.candidate.alias),
             identities=result.identities,
         )
         if again != one.aggregate:

@@ -10,7 +10,8 @@ from bfcl.digest import Digest
 from bfcl.evaluate.artifacts.names import ARTIFACTS
 from bfcl.evaluate.artifacts.result import Imported, Result
 from bfcl.evaluate.score.taxonomy import error_taxonomy_hash
-from bfcl.evaluate.settings.model import Candidate, EvalSettings
+from bfcl.evaluate.settings.hashes import limits_json
+from bfcl.evaluate.settings.model import Candidate
 from bfcl.stages.artifacts import MANIFEST_FILE
 
 MANIFEST_VERSION: Final = "1.0"
@@ -36,7 +37,7 @@ def eval_manifest(
         "scoring_policy_hash": settings.scoring.policy_hash,
         "scoring_contract_hash": settings.scoring.contract_hash,
         "error_taxonomy_hash": error_taxonomy_hash(),
-        "limits": _limits(settings),
+        "limits": limits_json(settings.limits),
         "repeats": {"trials": settings.repeats.trials, "seed_policy": settings.repeats.seed_policy},
         "source": _source(result),
         "candidates": [_candidate(one.candidate) for one in result.candidates],
@@ -61,18 +62,6 @@ def imported_json(imported: Imported | None) -> Json:
         "tool_trace_cache": {"content_hash": imported.tool_trace_cache},
     }
     return told if imported.further is None else {**told, "resumed_from": imported_json(imported.further)}
-
-
-def _limits(settings: EvalSettings) -> dict[str, Json]:
-    limits = settings.limits
-    return {
-        "max_turns": limits.max_turns,
-        "max_parallel_tasks": limits.max_parallel_tasks,
-        "max_retries": limits.max_retries,
-        "tool_timeout_s": limits.tool_timeout_s,
-        "candidate_timeout_s": limits.candidate_timeout_s,
-        "episode_timeout_s": limits.episode_timeout_s,
-    }
 
 
 def _source(result: Result) -> dict[str, Json]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,8 @@ class Asking:
     mode: Literal["trace", "executable"]
     trial: int = 0
     seed_policy: Literal["fixed", "increment"] = "fixed"
+    clock: Callable[[], float] = time.monotonic
+    """Tells seconds, as the deadlines of the client do."""
 
     def request(self, script: Script, messages: Sequence[Mapping[str, Json]], turn: int) -> ChatRequest:
         """The request of an episode's next turn; `turn` counts those asked, from 0. Raises: EvalError of `body_of`."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from bfcl.canonical import Json
-from bfcl.evaluate.records import CallMatch, Execution, GoldCall, Resolution
+from bfcl.evaluate.records import CallMatch, Execution, GoldCall, Resolution, ResolutionStatus
 from bfcl.oracle.protocol import ResultPath
 from bfcl.oracle.result_path import Miss, pick
 from bfcl.stages.arguments import Checker
@@ -19,17 +19,7 @@ from bfcl.stages.arguments import Checker
 Links: TypeAlias = Mapping[int, Mapping[str, ResultPath]]
 """Gold call to parameter to where its value comes from: the number of another gold call, and a path."""
 
-Status: TypeAlias = Literal[
-    "resolved",
-    "producer_missing",
-    "producer_ambiguous",
-    "result_unavailable",
-    "result_path_missing",
-    "result_type_mismatch",
-    "consumer_schema_invalid",
-]
-
-_MISSES: Mapping[Miss, Status] = {
+_MISSES: Mapping[Miss, ResolutionStatus] = {
     "call_did_not_finish": "result_unavailable",
     "error_result": "result_unavailable",
     "path_missing": "result_path_missing",
@@ -86,7 +76,7 @@ def _found(gold: GoldCall, parameter: str, link: ResultPath, claims: Sequence[Pa
     )
 
 
-def _value(recorded: Json, link: ResultPath, producers: Sequence[Paired]) -> tuple[Status, Json]:
+def _value(recorded: Json, link: ResultPath, producers: Sequence[Paired]) -> tuple[ResolutionStatus, Json]:
     if not producers:
         return "producer_missing", None
     if len(producers) > 1:

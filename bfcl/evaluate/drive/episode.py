@@ -6,8 +6,6 @@ a reply leads to (`Continuation`) are two objects that it is given.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bfcl.evaluate.compare.kernel import Kernel
@@ -30,22 +28,14 @@ from bfcl.evaluate.settings.model import Limits, Scoring
 from bfcl.modelio.exchange import ChatOutcome, ChatResponse
 
 
-async def drive(
-    script: Script,
-    asking: Asking,
-    results: Results,
-    scoring: Scoring,
-    limits: Limits,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-) -> EpisodeEvidence:
-    """Play one script against one candidate. `clock` tells seconds, as the deadlines of the client do.
+async def drive(script: Script, asking: Asking, results: Results, scoring: Scoring, limits: Limits) -> EpisodeEvidence:
+    """Play one script against one candidate.
 
     However the episode goes, it is evidence; what is raised ends the run: EvalError of a leaked answer key, a refused
     credential or a broken session.
     """
     rules = _Rules(script=script, kernel=Kernel(scoring, script.tools), scoring=scoring, limits=limits)
-    episode = _Episode(rules, asking, results, clock)
+    episode = _Episode(rules, asking, results)
     status = await results.open(script)
     while status is None:
         status = await episode.turn()
@@ -105,12 +95,11 @@ class _Rules:
 class _Episode:
     """What has happened so far. Each `turn` asks once and says how the episode ends, or None while it goes on."""
 
-    def __init__(self, rules: _Rules, asking: Asking, results: Results, clock: Callable[[], float]) -> None:
+    def __init__(self, rules: _Rules, asking: Asking, results: Results) -> None:
         self._rules = rules
         self._asking = asking
         self._results = results
-        self._clock = clock
-        self._deadline = clock() + rules.limits.episode_timeout_s
+        self._deadline = asking.clock() + rules.limits.episode_timeout_s
         self._route = self._start()
         self._conversation = Conversation(rules.script, echoes=asking.candidate.inference.echo_reasoning)
         self._called: list[str] = []
@@ -126,7 +115,7 @@ class _Episode:
         """Ask for one reply and take it to its end. Raises: EvalError."""
         if len(self.turns) >= self._rules.limits.max_turns:
             return "max_turns_exceeded"
-        if self._clock() >= self._deadline:
+        if self._asking.clock() >= self._deadline:
             return "episode_timeout"
         turn = self._route.turn
         gold, resolutions = self._results.gold(turn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, get_args
 
@@ -17,9 +18,11 @@ from bfcl.evaluate.records import (
     ExecutionStatus,
     GoldCall,
     Resolution,
+    ResolutionStatus,
     TurnEvidence,
 )
 from bfcl.modelio.exchange import ArgumentsStatus, CallStatus, ChatResponse, ToolCall
+from bfcl.modelio.spliced import spliced
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Json], Any]
@@ -46,15 +49,7 @@ _WORDS: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (Execution, "status"): get_args(ExecutionStatus),
     (Execution, "commit"): get_args(CommitState),
     (AssertionEvidence, "verdict"): ("passed", "failed", "not_applicable", "infrastructure_error"),
-    (Resolution, "status"): (
-        "resolved",
-        "producer_missing",
-        "producer_ambiguous",
-        "result_unavailable",
-        "result_path_missing",
-        "result_type_mismatch",
-        "consumer_schema_invalid",
-    ),
+    (Resolution, "status"): get_args(ResolutionStatus),
 }
 
 
@@ -64,16 +59,34 @@ class UnreadableEvidenceError(ValueError):
 
 def evidence_json(evidence: EpisodeEvidence) -> dict[str, Json]:
     """The whole episode; objects have the names of the records' fields, all of them."""
-    return {field.name: _written(getattr(evidence, field.name)) for field in dataclasses.fields(evidence)}
+    return {name: _written(getattr(evidence, name)) for name in _names_of(EpisodeEvidence)}
+
+
+def evidence_text(evidence: EpisodeEvidence) -> bytes:
+    """Canonical JSON of `evidence_json`. A state is large and most episodes end in one of a few: it is quoted once."""
+    rest = evidence_json(evidence)
+    state = rest.pop("final_state")
+    parts = {name: canonical_json(value) for name, value in rest.items()}
+    return spliced({**parts, "final_state": _quoted(state)})
+
+
+_quoted = functools.lru_cache(maxsize=8)(canonical_json)
 
 
 def _written(value: Any) -> Json:
-    if dataclasses.is_dataclass(value):
-        return {field.name: _written(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    names = _names_of(value.__class__)
+    if names:
+        return {name: _written(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_written(one) for one in value]
     plain: Json = value
     return plain
+
+
+@functools.cache
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The fields of a record; none of anything else."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def reader_of(kind: type[T], **parts: Reader) -> Callable[[Json], T]:
@@ -162,6 +175,6 @@ _episode: Final = reader_of(
 def read_evidence(value: Json) -> EpisodeEvidence:
     """The evidence that `evidence_json` wrote. Raises: UnreadableEvidenceError."""
     evidence = _episode(value)
-    if canonical_json(evidence_json(evidence)) != canonical_json(value):
+    if evidence_text(evidence) != canonical_json(value):
         raise UnreadableEvidenceError("does not read back as it is written")
     return evidence

@@ -1,6 +1,6 @@
 """What do a candidate's calls come to when they are really made? Rule: evaluation.md §7, §17.1.
 
-Which calls may be made is decided here, in the order of the reply; the session says what became of those that were.
+Which calls may be made is decided here, in the order of the reply; `Answers` say what became of those that were.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.evaluate.compare.kernel import INVALID_ARGUMENTS, INVALID_TYPE, UNDECLARED, Kernel
+from bfcl.evaluate.drive.answers import Answers
 from bfcl.evaluate.drive.dependencies import Paired, paired, resolve
-from bfcl.evaluate.drive.desk import OracleDesk
 from bfcl.evaluate.drive.judged import UNJUDGED, closing_of
 from bfcl.evaluate.drive.results import Closing, Released, usable_call_ids
-from bfcl.evaluate.drive.session import Happened, Session, SessionBroken, reset_broke
+from bfcl.evaluate.drive.session import Happened, SessionBroken
 from bfcl.evaluate.drive.task_spec import TaskSpec
 from bfcl.evaluate.records import (
     CallMatch,
@@ -43,11 +43,11 @@ PRIOR_FAILED: Final = "tool_execution.prior_call_failed"
 
 
 class LiveResults:
-    """The results of one episode on the oracle that the desk serves. Implements `Results`; holds no process."""
+    """The results of one executed episode. Implements `Results`."""
 
-    def __init__(self, desk: OracleDesk, spec: TaskSpec, scoring: Scoring) -> None:
-        """`spec` is that of the row whose script is opened."""
-        self._desk = desk
+    def __init__(self, answers: Answers, spec: TaskSpec, scoring: Scoring) -> None:
+        """`answers` are to that episode alone; `spec` is that of the row whose script is opened."""
+        self._answers = answers
         self._spec = spec
         self._live = scoring.executable_continuation == "live"
         # Calls are well formed or not, whether or not that is scored: no policy sends a backend what is not.
@@ -55,7 +55,10 @@ class LiveResults:
         self._shapes = replace(scoring, argument_matching="schema_then_canonical")
         self._kernel = Kernel(self._shapes, ())
         self._schemas: Mapping[str, Mapping[str, Json]] = {}
-        self._session: Session | None = None
+        self._last_calls = -1
+        """Index of the last turn that expects calls."""
+        self._lost = True
+        """Whether there is no session: not yet, or no more."""
         self._claims: tuple[Paired, ...] = ()
         self._acted: set[int] = set()
         """Turns whose confirmation was made use of."""
@@ -64,15 +67,13 @@ class LiveResults:
         self._why: str | None = None
 
     async def open(self, script: Script) -> EpisodeStatus | None:
-        """Reset the oracle once, to see that it can be. Raises: EvalError `eval_oracle_session_failed`."""
+        """Make the oracle ready. Raises: EvalError `eval_oracle_session_failed`."""
         self._kernel = Kernel(self._shapes, script.tools)
         self._schemas = dict(_schemas(script))
-        session = Session(task_id=self._spec.task_id, seed=self._spec.seed, mutating=self._spec.mutating)
-        self._why = reset_broke(await self._desk.run(session.turn(())))
-        if self._why is not None:
-            return "oracle_reset_failed"
-        self._session = session
-        return None
+        self._last_calls = max((turn.index for turn in script.turns if turn.calls), default=-1)
+        self._why = await self._answers.reset(last=self._last_calls < 0)
+        self._lost = self._why is not None
+        return "oracle_reset_failed" if self._lost else None
 
     def gold(self, turn: ScriptTurn) -> tuple[tuple[GoldCall, ...], tuple[Resolution, ...]]:
         """The calls of a turn, arguments that depend on earlier results taken from the live ones."""
@@ -101,9 +102,9 @@ class LiveResults:
             if reason is None
         ]
         try:
-            happened = await self._make(made)
+            happened = await self._answers.make(made, last=self._is_last(turn, unearned, advancing=advancing))
         except SessionBroken as broken:
-            self._session, self._why = None, str(broken)
+            self._lost, self._why = True, str(broken)
             commit: CommitState = "not_started" if made[0].tool in self._spec.mutating else "not_applicable"
             lost = Happened(status="tool_error", result=None, commit=commit, state_after=None, detail=self._why)
             return replace(self._told(calls, reasons, (lost,), unearned), texts=(), status="oracle_session_failed")
@@ -119,7 +120,7 @@ class LiveResults:
         Raises: EvalError `eval_oracle_session_failed`.
         """
         declared = tuple(one.name for one in self._spec.assertions)
-        if self._session is None:
+        if self._lost:
             return Closing(status=status, state_known=False, declared_assertions=declared, detail=self._why)
         last = self._last
         if last is not None and (last.result is None or last.commit == "unknown"):
@@ -129,9 +130,8 @@ class LiveResults:
                 status=status, final_state=state, state_known=state is not None, declared_assertions=declared
             )
         asked = () if status in UNJUDGED else declared
-        result = await self._desk.run(self._session.ending(asked, self._spec.task, self._spec.withheld))
         try:
-            self._session.check(result)
+            result = await self._answers.end(asked)
         except SessionBroken as broken:
             worse: EpisodeStatus = "oracle_session_failed" if status == "completed" else status
             return Closing(status=worse, state_known=False, declared_assertions=declared, detail=str(broken))
@@ -176,13 +176,10 @@ class LiveResults:
                 return index
         return None
 
-    async def _make(self, made: Sequence[PlannedCall]) -> tuple[Happened, ...]:
-        """Raises: SessionBroken, EvalError."""
-        if not made or self._session is None:
-            return ()
-        result = await self._desk.run(self._session.turn(made))
-        self._session, happened = self._session.taken(made, result)
-        return happened
+    def _is_last(self, turn: ScriptTurn, unearned: int | None, *, advancing: bool) -> bool:
+        """Whether no call is to be expected after this reply: the script has none, or the episode ends here."""
+        ends = unearned is not None or not (advancing or self._live)
+        return ends or turn.index >= self._last_calls
 
     def _told(
         self,

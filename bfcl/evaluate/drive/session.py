@@ -71,10 +71,41 @@ class Session:
     """By number of call."""
 
     def turn(self, new: Sequence[PlannedCall]) -> Episode:
-        """The episode that runs everything again and then `new`."""
+        """The episode that runs everything again and then `new`; its result is for `taken`."""
         calls = (*self.calls, *new)
         watched = frozenset(index for index, call in enumerate(calls) if call.tool in self.mutating)
         return Episode(task_id=self.task_id, seed=self.seed, calls=calls, observe="session", watched=watched)
+
+    def last_turn(
+        self,
+        new: Sequence[PlannedCall],
+        assertions: tuple[str, ...],
+        task: Mapping[str, Json] | None,
+        withheld: frozenset[str],
+    ) -> Episode:
+        """The same with what `ending` asks for behind it: one episode for two. Its result is for `parted`."""
+        return replace(
+            self.turn(new),
+            observe="ending",
+            assertions=assertions,
+            task=task,
+            withheld=withheld if assertions else frozenset(),
+        )
+
+    def parted(self, new: Sequence[PlannedCall], result: EpisodeResult) -> tuple[EpisodeResult, EpisodeResult | None]:
+        """What came of a last turn: as `turn` gives it, and as `ending` then gives it.
+
+        The ending is None where a call broke, and where the ending itself did: what stopped it may be that both had to
+        fit into one episode, and alone it tells how it ends.
+        """
+        calls = (*self.calls, *new)
+        watched = 2 * sum(call.tool in self.mutating for call in calls)
+        broken = result.breakdown
+        through = len(result.results) == len(calls) and len(result.states) >= watched
+        if not through or (broken is not None and broken.phase not in ("state", "assertion")):
+            return result, None
+        turn = replace(result, states=result.states[:watched], assertions=(), breakdown=None)
+        return turn, replace(result, states=result.states[watched:]) if broken is None else None
 
     def ending(self, assertions: tuple[str, ...], task: Mapping[str, Json] | None, withheld: frozenset[str]) -> Episode:
         """The episode that runs everything again, reads the final state, and asks `assertions`."""

@@ -22,6 +22,7 @@ from bfcl.pack.capabilities import CATEGORIES, read_capabilities
 from bfcl.pack.model import Pack
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.records.plan import Outline
+from bfcl.records.task import Task
 from bfcl.stages.call_plan import CallPlan, blueprint
 from bfcl.stages.state_machine import outline
 
@@ -53,12 +54,12 @@ class TaskSpec:
 
 
 class TaskSpecs:
-    """The specs of a benchmark's rows. What rows of a template share is worked out once."""
+    """The specs of rows. What rows of a template share is worked out once."""
 
-    def __init__(self, pack: Pack, manifest: Mapping[str, Json], rows: Sequence[ExportRow]) -> None:
-        """`pack` is the verified one, `manifest` the release's."""
+    def __init__(self, pack: Pack, bound: Mapping[str, Task | Unrecovered]) -> None:
+        """`pack` is the verified one; `bound` has, by task id, the task of each row as expansion bound it."""
         self._pack = pack
-        self._bound = recover(pack, manifest, rows)
+        self._bound = bound
         self._tools = {tool.name: tool for tool in pack.tools}
         self._templates = {template.template_id: template for template in pack.templates}
         self._mutating = frozenset(tool.name for tool in pack.tools if tool.mutates)
@@ -114,6 +115,11 @@ class TaskSpecs:
         template = self._templates[template_id]
         drawn = outline(template, self._tools)
         return drawn, blueprint(template, drawn, self._tools).calls
+
+
+def published_specs(pack: Pack, manifest: Mapping[str, Json], rows: Sequence[ExportRow]) -> TaskSpecs:
+    """The specs of published rows, which do not say what they bind. `manifest` is the release's."""
+    return TaskSpecs(pack, recover(pack, manifest, rows))
 
 
 def _links(calls: Sequence[CallPlan]) -> dict[int, dict[str, ResultPath]]:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import EvalError, raise_all
-from bfcl.evaluate.drive.evidence_json import UnreadableEvidenceError, evidence_json, read_evidence
+from bfcl.evaluate.drive.evidence_json import UnreadableEvidenceError, evidence_text, read_evidence
 from bfcl.evaluate.records import EpisodeEvidence, attribution
 from bfcl.modelio.append_log import AppendLog
 from bfcl.modelio.group_commit import GroupCommit
@@ -61,7 +61,7 @@ class EpisodeRequest:
         return sha256_json(self.to_json())
 
 
-class Played(NamedTuple):
+class RecordedEpisode(NamedTuple):
     """An episode as recorded."""
 
     request: EpisodeRequest
@@ -122,21 +122,37 @@ class ToolTraceCache:
 
     async def complete(self, request: EpisodeRequest, evidence: EpisodeEvidence) -> None:
         """Record what came of it. Raises: as `AppendLog.append`."""
-        record = LogRecord(record_type="completion", key=request.key, payload=evidence_json(evidence))
-        await self._commit.append((record,))
+        await self._commit.append((_completion(request, evidence),))
 
     async def put(self, request: EpisodeRequest, evidence: EpisodeEvidence) -> None:
         """Take over an episode that another run played. Raises: as `AppendLog.append`."""
         await self.begin(request)
         await self.complete(request, evidence)
 
-    def episodes(self) -> Iterator[Played]:
+    def digests(self) -> Iterator[Digest]:
+        """`digest_of` every episode recorded whole, as its bytes are now. Raises: as `find`."""
+        for kind, key in list(self._log.places()):
+            digests = self._log.digests(kind, key)
+            if kind == "completion":
+                yield from digests
+
+    def episodes(self) -> Iterator[RecordedEpisode]:
         """Every episode recorded whole, in the order in which they were begun. Raises: as `find`."""
         for kind, key in list(self._log.places()):
             request = self._log.find("request", key) if kind == "request" else None
             evidence = None if request is None else self._log.find("completion", key)
             if isinstance(request, EpisodeRequest) and isinstance(evidence, EpisodeEvidence):
-                yield Played(request, evidence)
+                yield RecordedEpisode(request, evidence)
+
+
+def digest_of(request: EpisodeRequest, evidence: EpisodeEvidence) -> Digest:
+    """The `record_hash` under which an episode is recorded whole: of its key and of all of its evidence."""
+    return FORM.digest(_completion(request, evidence))
+
+
+def _completion(request: EpisodeRequest, evidence: EpisodeEvidence) -> LogRecord:
+    text = evidence_text(evidence)
+    return LogRecord(record_type="completion", key=request.key, payload=None, spelled=text)
 
 
 def _read(unit: Unit) -> EpisodeRequest | EpisodeEvidence:

@@ -45,13 +45,20 @@ class CandidateSides:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutReport:
-    """All that leaves a held-out evaluation."""
+class Basis:
+    """What a held-out evaluation rests on."""
 
     eval_run_id: str
     settings: EvalSettings
     verified: VerifiedSource
     plan: Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutReport:
+    """All that leaves a held-out evaluation."""
+
+    basis: Basis
     mode: Literal["trace", "executable"]
     private_tasks: int
     private_tasks_refused: int
@@ -60,23 +67,24 @@ class HeldOutReport:
 
     def to_json(self) -> dict[str, Json]:
         """The report. No time and no path: the same answers give the same bytes."""
-        settings, section, outputs = self.settings, self.settings.held_out, self.settings.outputs
+        settings, verified, plan = self.basis.settings, self.basis.verified, self.basis.plan
+        section, outputs = settings.held_out, settings.outputs
         assert section is not None
         return {
             "schema_version": REPORT_VERSION,
-            "eval_run_id": self.eval_run_id,
+            "eval_run_id": self.basis.eval_run_id,
             "eval_scope": "trace_and_executable" if self.mode == "executable" else "trace",
-            "source_run_id": self.verified.run_id,
+            "source_run_id": verified.run_id,
             "eval_config_hash": settings.eval_config_hash,
             "scoring_policy_hash": settings.scoring.policy_hash,
             "error_taxonomy_hash": error_taxonomy_hash(),
-            "plan_identity": self.plan.plan_identity,
-            "source_verification_identity": self.verified.verification_identity,
+            "plan_identity": plan.plan_identity,
+            "source_verification_identity": verified.verification_identity,
             "policy": _policy(section),
             "confidence": CONFIDENCE,
             "intervals": {"rates": "wilson", "gap": "seen.low - held_out.high to seen.high - held_out.low"},
             "tasks": {
-                "seen": self.plan.comparison_set.task_count,
+                "seen": plan.comparison_set.task_count,
                 "held_out": self.private_tasks,
                 "held_out_refused_by_checks": self.private_tasks_refused,
             },

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from bfcl.evaluate.drive.desk import OracleDesk, open_desk
 from bfcl.evaluate.held_out.measures import Side, Stratum, strata_of
-from bfcl.evaluate.held_out.playing import Host, Surroundings, hidden_tasks, played, public_tasks
+from bfcl.evaluate.held_out.playing import Host, Table, hidden_tasks, played, public_tasks
 from bfcl.evaluate.held_out.private import PrivateTasks, mode_of, private_tasks
-from bfcl.evaluate.held_out.report import CandidateSides, HeldOutReport
+from bfcl.evaluate.held_out.report import Basis, CandidateSides, HeldOutReport
 from bfcl.evaluate.records import TaskScore
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.plan import Plan
@@ -27,14 +27,7 @@ Seen = Mapping[str, Sequence[TaskScore]]
 
 
 async def run_held_out(
-    settings: EvalSettings,
-    verified: VerifiedSource,
-    plan: Plan,
-    host: Host,
-    *,
-    eval_run_id: str,
-    seen: Seen | None = None,
-    private: PrivateTasks | None = None,
+    basis: Basis, host: Host, *, seen: Seen | None = None, private: PrivateTasks | None = None
 ) -> HeldOutReport:
     """Ask every candidate, by alias, and compare.
 
@@ -42,21 +35,22 @@ async def run_held_out(
     before anybody is asked anything; they are made now without. Raises: EvalError with the code that ended the run,
     without the words of a private task; ValueError where `seen` does not belong to this run.
     """
+    settings, verified, plan = basis.settings, basis.verified, basis.plan
     _check_seen(settings, plan, seen)
     tasks = await private_tasks(settings, verified, jobs=host.jobs) if private is None else private
-    rows = _planned(verified, plan)
-    pack = verified.pack if mode_of(settings) == "executable" else None
-    public = public_tasks(rows, pack, verified.manifest) if seen is None else None
-    hidden = hidden_tasks(tasks.tasks, pack)
+    # The mode asks for one set that all candidates share.
+    rows = list(plan.rows(verified.rows).values())
+    public = public_tasks(settings, verified, rows) if seen is None else None
+    hidden = hidden_tasks(settings, verified, tasks.tasks)
     ours, theirs = _strata(rows), _strata(one.row for one in tasks.tasks)
     candidates: list[CandidateSides] = []
     async with _desk(settings, verified, jobs=host.jobs) as desk:
-        around = Surroundings(settings=settings, host=host, desk=desk)
         for candidate in settings.candidates:
             async with host.asking(candidate) as client:
+                table = Table(host=host, desk=desk, candidate=candidate, client=client)
                 given = (seen or {}).get(candidate.alias, ())
-                public_scores = given if public is None else await played(public, candidate, client, around)
-                hidden_scores = await played(hidden, candidate, client, around)
+                public_scores = given if public is None else await played(public, table)
+                hidden_scores = await played(hidden, table, hushed=True)
             candidates.append(
                 CandidateSides(
                     candidate=candidate,
@@ -65,21 +59,12 @@ async def run_held_out(
                 )
             )
     return HeldOutReport(
-        eval_run_id=eval_run_id,
-        settings=settings,
-        verified=verified,
-        plan=plan,
+        basis=basis,
         mode=mode_of(settings),
         private_tasks=len(tasks.tasks),
         private_tasks_refused=tasks.refused,
         candidates=tuple(candidates),
     )
-
-
-def _planned(verified: VerifiedSource, plan: Plan) -> list[ExportRow]:
-    """The planned rows in publication order: the mode asks for one set that all candidates share."""
-    wanted = {task_id for one in plan.candidates for task_id in one.task_ids}
-    return [row for row in verified.rows if row.task_id in wanted]
 
 
 def _strata(rows: Iterable[ExportRow]) -> dict[str, tuple[Stratum, ...]]:

@@ -9,7 +9,8 @@
   const more = (list, noun) => (left(list) ? [node("p", { class: "quiet" }, `And ${count(left(list), noun)} more.`)] : []);
 
   const words = (row) => {
-    const parts = [row.task, row.candidate, row.reason, row.detail, row.content, row.expected_text, ...row.failed];
+    const parts = [row.task, row.candidate, row.reason, row.wrong, row.last_attempt, row.detail, row.content, row.expected_text,
+      ...row.failed];
     const gather = (value) => {
       if (Array.isArray(value)) value.forEach(gather);
       else if (typeof value === "string") parts.push(value);
@@ -24,6 +25,7 @@
     const about = [row.candidate, row.template, row.policy, `ended as ${row.status}`, `answerable: ${row.answerable}`];
     made.push(node("span", { class: "about" }, about.filter(Boolean).join(" · ")));
     if (row.near) made.push(node("span", { class: "about" }, " · "), node("span", { class: "about tag" }, `near miss: ${row.near}`));
+    made.push(node("span", { class: "about wrong" }, `went wrong first: ${row.wrong}`));
     return made;
   };
 
@@ -34,7 +36,9 @@
     const shown = node("div", { class: "task" });
     shown.append(facts([
       ["task", node("a", { href: "#" + new URLSearchParams({ task: row.id }) }, node("bdi", {}, row.task))],
+      ["went wrong first", row.wrong],
       ["first failing gate", row.reason ? `${row.gate} (${row.reason})` : row.gate],
+      ...(row.remark ? [["why that gate", row.remark]] : []),
       ["failed gates", row.failed.join(", ") || "none"],
       ["answerable", row.answerable],
       ["episode ended as", row.status],
@@ -74,6 +78,7 @@
     if (row.turn === null) return [...assertions(row), ...state(row)];
     const made = [heading(`Assistant turn ${number(row.turn + 1)}: expected and actual`)];
     if (row.call_status !== "completed") made.push(node("p", { class: "notice" }, `No usable reply: ${row.call_status}.`));
+    if (row.last_attempt) made.push(node("p", {}, "The endpoint: ", node("bdi", { dir: "auto" }, row.last_attempt), "."));
     if (row.finish) made.push(node("p", { class: "quiet" }, `The reply finished as ${row.finish}.`));
     if (row.words_expected) {
       made.push(node("p", {}, "Expected: words, and no call."));
@@ -172,7 +177,7 @@
   listing({
     section: "failures",
     results: "results-list",
-    fields: ["candidate", "gate", "answerable", "near", "status", "policy", "category", "difficulty", "language", "template"],
+    fields: ["candidate", "gate", "what", "answerable", "near", "status", "policy", "category", "difficulty", "language", "template"],
     noun: "failed task",
     absent: "Failed tasks",
     read: (packed) => packed.rows.sort((one, other) => rank(one) - rank(other)),

@@ -59,7 +59,7 @@ def comparisons(candidates: Sequence[Labelled], limit: int = PAIRS_SHOWN) -> Com
     refused: list[tuple[str, str, str]] = []
     for first, second in combinations(candidates, 2):
         differs = [problem.field or problem.message for problem in incomparable(first.side, second.side, INCOMPATIBLE)]
-        paired = [] if differs else pairs_of(first.entrant.played, second.entrant.played, first.evaluation.kinds)
+        paired = [] if differs else pairs_of(first.entrant.tries, second.entrant.tries, first.evaluation.kinds)
         if paired:
             pairs.append((first.label, second.label, paired))
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bfcl.evaluate.after.failures import Failure
 from bfcl.evaluate.after.finished import Finished, Measured
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.after.sides import Side
 from bfcl.evaluate.page.usage import Usage
 from bfcl.evaluate.records import TaskScore
@@ -23,7 +23,7 @@ class Entrant:
     """With its task results, whether or not the evaluation kept a table of them."""
     scores: tuple[TaskScore, ...]
     """Of the first trial, in plan order."""
-    played: Mapping[str, Played]
+    tries: Mapping[str, Tries]
     """By task id in plan order, over all trials that count; a task without any is absent."""
     repeated: Repeated | None
     failures: Iterable[Failure]

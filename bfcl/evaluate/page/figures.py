@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from bfcl.evaluate.page.data import Labelled
-from bfcl.evaluate.page.rates import GateRate, Headline, Standing, by_kind, gate_rates
+from bfcl.evaluate.page.rates import GateRate, Headline, Shares, by_kind, gate_rates
 from bfcl.evaluate.page.wording import OPEN, TITLES, between, percent, resampled
 from bfcl.evaluate.score.rates import Rate
-from bfcl.release.document.charts import SHOWN, Span, spans
+from bfcl.release.document.charts import LABEL_CHARACTERS, SHOWN, Span, clipped, spans
 from bfcl.release.document.figure import Figure
+
+LONGEST_LABEL: Final = 56
+"""Characters of a label beside a chart that has the whole width of the page."""
 
 _GATE_HEAD: Final = (
     "gate",
@@ -34,9 +37,10 @@ _KIND_TAIL: Final = (
 
 def headline_figure(headlines: Sequence[Headline]) -> Figure:
     """Every candidate's success rate."""
+    svg, _ = _drawn([_span(one.label, one.shares.all) for one in headlines])
     return Figure(
         title="Task success rate",
-        svg=spans([_span(one.label, one.standing.all) for one in headlines]),
+        svg=svg,
         head=(
             "candidate",
             "succeeded",
@@ -51,11 +55,11 @@ def headline_figure(headlines: Sequence[Headline]) -> Figure:
         rows=tuple(
             (
                 one.label,
-                *_counts(one.standing.all),
+                *_counts(one.shares.all),
                 resampled(one.clustered),
-                f"{one.standing.stops:,}",
-                percent(one.standing.own.share),
-                between(one.standing.own),
+                f"{one.shares.stops:,}",
+                percent(one.shares.own.share),
+                between(one.shares.own),
             )
             for one in headlines
         ),
@@ -67,11 +71,13 @@ def headline_figure(headlines: Sequence[Headline]) -> Figure:
 def gate_figure(one: Labelled) -> Figure:
     """How often each gate passed of the tasks it applies to."""
     gates = gate_rates(one.entrant.scores)
+    svg, wide = _drawn([_span(gate.gate, gate.rate) for gate in gates])
     return Figure(
         title=f"Gates: {one.label}",
-        svg=spans([_span(gate.gate, gate.rate) for gate in gates]),
+        svg=svg,
         head=_GATE_HEAD,
         rows=tuple(map(_gate_row, gates)),
+        wide=wide,
     )
 
 
@@ -88,13 +94,33 @@ def kind_figure(candidates: Sequence[Labelled], dimension: str) -> Figure:
         if value in kinds
     ]
     alone = len(candidates) == 1
+    svg, wide = _drawn(
+        [_span(value if alone else f"{value} · {label}", each.all) for value, label, each in lines[:SHOWN]]
+    )
     return Figure(
         title=TITLES[dimension],
-        svg=spans([_span(value if alone else f"{value} · {label}", each.all) for value, label, each in lines[:SHOWN]]),
+        svg=svg,
         head=(TITLES[dimension].lower(), *_KIND_TAIL),
         rows=tuple(_kind_row(value, label, each) for value, label, each in lines),
         note=_left_out(len(lines)),
+        wide=wide,
     )
+
+
+def _drawn(lines: Sequence[Span]) -> tuple[str, bool]:
+    """The chart, and whether its labels are so long that it needs the whole width of the page."""
+    labels = [shortened(line.label) for line in lines]
+    wide = any(clipped(label, LABEL_CHARACTERS) != label for label in labels)
+    told = [line._replace(label=label) for line, label in zip(lines, labels, strict=True)]
+    return spans(told, label_characters=LONGEST_LABEL if wide else LABEL_CHARACTERS), wide
+
+
+def shortened(label: str) -> str:
+    """A label that fits into the widest chart: both ends of a longer one, since names often differ in the last part."""
+    if len(label) <= LONGEST_LABEL:
+        return label
+    half = LONGEST_LABEL // 2
+    return f"{label[: half - 1]}…{label[-half:]}"
 
 
 def _counts(rate: Rate) -> tuple[str, str, str, str]:
@@ -111,7 +137,7 @@ def _gate_row(one: GateRate) -> tuple[str, ...]:
     return (one.gate, *_counts(one.rate), f"{one.candidate:,}", f"{one.other:,}")
 
 
-def _kind_row(value: str, label: str, each: Standing) -> tuple[str, ...]:
+def _kind_row(value: str, label: str, each: Shares) -> tuple[str, ...]:
     return (value, label, *_counts(each.all), f"{each.stops:,}", percent(each.own.share))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from bfcl.errors import EvalError
 from bfcl.evaluate.after.finished import Finished, open_finished
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.last_attempts import with_last_attempts
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.after.rebuild import Rebuilt, rebuild
 from bfcl.evaluate.after.recorded_settings import Whereabouts, recorded_settings
 from bfcl.evaluate.after.seen import EveryTrial, FirstTrial, SeenEpisode, failed_by_some, failures_of
@@ -63,11 +64,11 @@ class _Reading:
         if self._every is not None:
             self._every.see(score)
 
-    def played(self, alias: str, scores: Iterable[TaskScore]) -> dict[str, Played]:
+    def tries(self, alias: str, scores: Iterable[TaskScore]) -> dict[str, Tries]:
         """Of the tasks of the first trial's scores. Without repeats a task that the run stopped has failed."""
         if self._every is None:
-            return {score.task_id: Played(successes=int(score.task_success), trials=1) for score in scores}
-        return self._every.played(alias, (score.task_id for score in scores))
+            return {score.task_id: Tries(successes=int(score.task_success), trials=1) for score in scores}
+        return self._every.tries(alias, (score.task_id for score in scores))
 
 
 def _evaluation(directory: Path, name: str, whereabouts: Whereabouts | None) -> Evaluation:
@@ -102,8 +103,8 @@ def _entrant(finished: Finished, one: CandidateResult, reading: _Reading, calls:
     return Entrant(
         measured=dataclasses.replace(finished.measured(alias), results=rows),
         scores=one.scores,
-        played=reading.played(alias, one.scores),
+        tries=reading.tries(alias, one.scores),
         repeated=one.repeated,
-        failures=failures_of(failed, reading.scoring, reading.first.passed, calls),
+        failures=with_last_attempts(failures_of(failed, reading.scoring, reading.first.passed, calls), calls),
         usage=usage_of(exchange.outcome for exchange in calls.exchanges() if exchange.request.candidate_alias == alias),
     )

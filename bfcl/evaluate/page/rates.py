@@ -13,7 +13,7 @@ from bfcl.evaluate.score.rates import Rate, rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Shares:
     """Some tasks of a candidate: `all` of them, and its `own`, without those that it did not stop itself."""
 
     all: Rate
@@ -29,7 +29,7 @@ class Headline:
     """A candidate's number."""
 
     label: str
-    standing: Standing
+    shares: Shares
     clustered: Bootstrap
 
 
@@ -46,9 +46,9 @@ class GateRate:
     not_applicable: int
 
 
-def standing(scores: Sequence[TaskScore]) -> Standing:
+def shares(scores: Sequence[TaskScore]) -> Shares:
     own = [score for score in scores if not score.non_candidate_stop]
-    return Standing(all=rate(scores), own=rate(own))
+    return Shares(all=rate(scores), own=rate(own))
 
 
 def headline(one: Labelled) -> Headline:
@@ -56,7 +56,7 @@ def headline(one: Labelled) -> Headline:
     scores = one.entrant.scores
     return Headline(
         label=one.label,
-        standing=standing(scores),
+        shares=shares(scores),
         clustered=cluster_bootstrap(clusters(scores, one.evaluation.kinds)),
     )
 
@@ -71,10 +71,10 @@ def gate_rates(scores: Sequence[TaskScore]) -> list[GateRate]:
     return [_gate_rate(name, outcomes[name]) for name in GATES if name in outcomes]
 
 
-def by_kind(one: Labelled, dimension: str) -> dict[str | None, Standing]:
+def by_kind(one: Labelled, dimension: str) -> dict[str | None, Shares]:
     """A candidate's tasks by their value of a dimension."""
     groups = grouped(one.entrant.scores, one.evaluation.kinds, dimension)
-    return {value: standing(group) for value, group in groups}
+    return {value: shares(group) for value, group in groups}
 
 
 def _gate_rate(name: GateName, outcomes: Sequence[str]) -> GateRate:

@@ -7,7 +7,7 @@ import os
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.settings.model import Candidate, EvalSettings, Limits
-from bfcl.modelio.chat_live import ChatClock, LiveChat
+from bfcl.modelio.chat_live import ChatClock, ChatLimits, LiveChat
 from bfcl.modelio.credential import Credential
 
 
@@ -16,9 +16,11 @@ def live_chat(candidate: Candidate, limits: Limits, meter: Meter, how: How) -> L
     return LiveChat(
         candidate,
         Credential(candidate.api_key_env, how.environment),
-        max_retries=limits.max_retries,
-        timeout_s=limits.candidate_timeout_s,
-        max_parallel=limits.max_parallel_tasks,
+        ChatLimits(
+            max_retries=limits.max_retries,
+            timeout_s=limits.candidate_timeout_s,
+            max_parallel=limits.max_parallel_tasks,
+        ),
         clock=ChatClock(pause=meter.retry),
     )
 

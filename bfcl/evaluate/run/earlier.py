@@ -7,7 +7,7 @@ killed therefore lacks some of those that it was to take over, and whoever goes 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.settings.resolved import FILE as RESOLVED_CONFIG
 from bfcl.evaluate.settings.resolved import RESUME_FROM
-from bfcl.modelio.candidate_cache import CandidateCache
+from bfcl.modelio.candidate_cache import IMPORTED, CandidateCache
 from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 from bfcl.modelio.recorded_chat import Exchange
 from bfcl.pack.layout import shown
@@ -36,6 +36,11 @@ class Earlier(NamedTuple):
     directories: tuple[Path, ...]
     gone: Path | None
     """One that the last of them was going on from and that is no output directory any more."""
+
+    def calls(self) -> EarlierCalls | None:
+        """Their records of calls, None where there is no such run. Raises: EvalError of a damaged record."""
+        records = [CandidateCache(one / CANDIDATE_CACHE, imported=True) for one in self.directories]
+        return EarlierCalls(records) if records else None
 
     def warnings(self) -> tuple[Problem, ...]:
         """What may have to be paid for again."""
@@ -89,6 +94,11 @@ class EarlierCalls:
         """See `CandidateCache.exchange`."""
         found = (one.exchange(request_hash) for one in self._records)
         return next((one for one in found if one is not None), None)
+
+    def answers(self) -> Iterator[Exchange]:
+        """Every call that can be taken over, record by record; one that several hold comes as often."""
+        for record in self._records:
+            yield from (one for one in record.exchanges() if one.outcome.status in IMPORTED)
 
 
 class EarlierEpisodes:

@@ -9,14 +9,12 @@ from typing import TypeAlias
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.names import TOOL_TRACE_CACHE
 from bfcl.evaluate.artifacts.reading import unusable
-from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.desk import OracleDesk
-from bfcl.evaluate.drive.episode import drive
-from bfcl.evaluate.drive.live import LiveResults
-from bfcl.evaluate.drive.results import RecordedResults, Results
-from bfcl.evaluate.drive.task_spec import TaskSpec, TaskSpecs
+from bfcl.evaluate.drive.results import Results
+from bfcl.evaluate.drive.task_spec import published_specs
+from bfcl.evaluate.drive.tasks import Seat, Tasks
 from bfcl.evaluate.drive.tool_trace_cache import EpisodeRequest
-from bfcl.evaluate.records import EpisodeEvidence, Script
+from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.run.asked import EpisodeChat, NotRecorded
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.preflight import Prepared
@@ -26,14 +24,6 @@ from bfcl.modelio.chat_live import Completing
 from bfcl.modelio.exchange import ChatOutcome
 
 Trial: TypeAlias = int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Oracle:
-    """What executable episodes rest on. `desk` is None where every episode is on record already."""
-
-    specs: TaskSpecs
-    desk: OracleDesk | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +37,27 @@ class Played:
     """Of its calls, as far as they are known: an episode taken whole may come without them."""
 
 
+def tasks_of(prepared: Prepared) -> Tasks:
+    """The tasks that a run plays."""
+    oracle, specs = prepared.verified.oracle, None
+    if prepared.settings.executable:
+        assert oracle is not None
+        specs = published_specs(oracle.pack, prepared.verified.manifest, list(prepared.rows.values()))
+    return Tasks(settings=prepared.settings, scripts=prepared.scripts, rows=prepared.rows, specs=specs)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Player:
     """Plays the tasks of one candidate. `live` is asked for what no record answers."""
 
     prepared: Prepared
     candidate: Candidate
+    tasks: Tasks
     records: Records
     live: Completing
     meter: Meter
-    oracle: Oracle | None
-    """None in a trace run."""
+    desk: OracleDesk | None
+    """None where nothing runs, and where every episode is on record already."""
 
     async def play(self, task_id: str, trial: Trial) -> Played:
         """Bring one task to its evidence.
@@ -65,39 +65,41 @@ class Player:
         Raises: EvalError where the whole run has to stop; of damaged records; `eval_artifact_invalid` where a concluded
         run has no record of the episode.
         """
-        script = self.prepared.scripts[task_id]
-        if self.oracle is None:
-            evidence, outcomes = await self._driven(script, trial, RecordedResults)
+        if self.tasks.specs is None:
+            evidence, outcomes = await self.driven(task_id, trial, self._results)
             return Played(evidence=evidence, request=None, outcomes=outcomes)
-        spec = self.oracle.specs.of(self.prepared.rows[task_id])
-        request = self._request(script, spec, trial)
+        request = self._request(task_id, trial)
         taken = await self._taken(request)
         if taken is not None:
             return Played(evidence=taken, request=request, outcomes=self._outcomes(taken))
-        desk = self.oracle.desk
-        if desk is None:
+        if self.desk is None:
             path = self.prepared.settings.outputs.output_dir / TOOL_TRACE_CACHE
             raise EvalError(unusable(path, f"has no episode of {task_id} in trial {trial}, and the run is concluded"))
         if self.records.episodes is not None:
             await self.records.episodes.begin(request)
-        scoring = self.prepared.settings.scoring
-        evidence, outcomes = await self._driven(script, trial, lambda: LiveResults(desk, spec, scoring))
+        evidence, outcomes = await self.driven(task_id, trial, self._results)
         if self.records.episodes is not None:
             await self.records.episodes.complete(request, evidence)
         return Played(evidence=evidence, request=request, outcomes=outcomes)
 
     # --- playing ---
 
-    async def _driven(
-        self, script: Script, trial: Trial, results: Callable[[], Results]
+    async def driven(
+        self, task_id: str, trial: Trial, results: Callable[[str], Results]
     ) -> tuple[EpisodeEvidence, tuple[ChatOutcome, ...]]:
-        """Drive it. Where a concluded run has no record of a call, the time was up before that call: once more so."""
+        """Drive a task. Where a concluded run has no record of a call, the time was up before that call: once more so.
+
+        `results` makes the source of results of one drive. Raises: as `play`.
+        """
         chat = self._chat(None)
         try:
-            return await self._drive(script, trial, results(), chat), tuple(chat.outcomes)
+            return await self._drive(task_id, trial, results(task_id), chat), tuple(chat.outcomes)
         except NotRecorded:
             chat = self._chat(len(chat.outcomes))
-            return await self._drive(script, trial, results(), chat), tuple(chat.outcomes)
+            return await self._drive(task_id, trial, results(task_id), chat), tuple(chat.outcomes)
+
+    def _results(self, task_id: str) -> Results:
+        return self.tasks.results(task_id, self.desk)
 
     def _chat(self, ends_after: int | None) -> EpisodeChat:
         return EpisodeChat(
@@ -108,34 +110,27 @@ class Player:
             ends_after=ends_after,
         )
 
-    async def _drive(self, script: Script, trial: Trial, results: Results, chat: EpisodeChat) -> EpisodeEvidence:
-        settings = self.prepared.settings
-        asking = Asking(
-            candidate=self.candidate,
-            client=chat,
-            mode="trace" if self.oracle is None else "executable",
-            trial=trial,
-            seed_policy=settings.repeats.seed_policy,
-        )
-        return await drive(script, asking, results, settings.scoring, settings.limits, clock=chat.clock)
+    async def _drive(self, task_id: str, trial: Trial, results: Results, chat: EpisodeChat) -> EpisodeEvidence:
+        seat = Seat(candidate=self.candidate, client=chat, trial=trial, clock=chat.clock)
+        return await self.tasks.play(task_id, seat, results)
 
     # --- records ---
 
-    def _request(self, script: Script, spec: TaskSpec, trial: Trial) -> EpisodeRequest:
+    def _request(self, task_id: str, trial: Trial) -> EpisodeRequest:
         settings, verified = self.prepared.settings, self.prepared.verified
         assert verified.oracle is not None
         return EpisodeRequest(
             candidate_alias=self.candidate.alias,
             canonical_model_identity=self.candidate.canonical_id,
-            task_id=script.task_id,
+            task_id=task_id,
             trial=trial,
             plan_identity=self.prepared.plan.plan_identity,
             eval_config_hash=settings.eval_config_hash,
             scoring_policy_hash=settings.scoring.policy_hash,
             source_verification_identity=verified.verification_identity,
             oracle_fingerprint=verified.oracle.pack.fingerprint,
-            script_hash=script.script_hash,
-            task_spec_hash=spec.spec_hash,
+            script_hash=self.tasks.scripts[task_id].script_hash,
+            task_spec_hash=self.tasks.spec(task_id).spec_hash,
         )
 
     async def _taken(self, request: EpisodeRequest) -> EpisodeEvidence | None:

@@ -19,8 +19,9 @@ from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.interrupt import run_to_end
 from bfcl.evaluate.run.measuring import Measured, hidden_tasks, measure
 from bfcl.evaluate.run.outcome import Completed, Preflight
-from bfcl.evaluate.run.preflight import Prepared, prepare
+from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.run.records import open_records
+from bfcl.evaluate.run.related import check_related
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.recheck import recheck
@@ -76,14 +77,16 @@ def _dry(envelope: Envelope, settings: EvalSettings, how: How) -> Preflight:
         task_counts={one.alias: len(one.task_ids) for one in prepared.plan.candidates},
         oracle_probed=oracle is not None and oracle.probed,
         estimate=estimate(prepared, () if hidden is None else [one.script for one in hidden.tasks]),
-        warnings=prepared.warnings,
+        warnings=(
+            *prepared.warnings,
+            *check_related(prepared, prepared.earlier.calls()),
+            *(() if prepared.before.concluded else unset_credentials(settings, how)),
+        ),
     )
 
 
 def _run(envelope: Envelope, settings: EvalSettings, how: How) -> Completed:
     prepared = prepare(envelope, settings, how)
-    if prepared.warnings:
-        how.showing.warn(prepared.warnings)
     records = open_records(settings, prepared.earlier)
     earlier = prepared.before.manifest
     origin = Origin(
@@ -92,6 +95,9 @@ def _run(envelope: Envelope, settings: EvalSettings, how: How) -> Completed:
         earlier=earlier,
     )
     try:
+        warnings = (*prepared.warnings, *check_related(prepared, records.earlier_calls))
+        if warnings:
+            how.showing.warn(warnings)
         measured = run_to_end(measure(prepared, records, envelope, how))
     except BaseException:
         records.withdraw()
@@ -114,4 +120,6 @@ def _written(prepared: Prepared, measured: Measured, origin: Origin) -> Complete
         report_path=written.report,
         task_results_path=written.task_results,
         manifest_path=written.manifest,
+        calls=measured.calls,
+        unanswered=measured.unanswered,
     )

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from bfcl.canonical import Json
-from bfcl.digest import Digest, sha256_json
+from bfcl.digest import sha256_json
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.reading import unusable
-from bfcl.evaluate.drive.evidence_json import evidence_json
-from bfcl.evaluate.drive.tool_trace_cache import EpisodeRequest
+from bfcl.evaluate.drive.tool_trace_cache import EpisodeRequest, digest_of
 from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.run.records import Records
-from bfcl.modelio.exchange import ChatOutcome
 
 _MODULUS: Final = 1 << 256
 
@@ -51,7 +49,7 @@ class Used:
             response = None if turn.response is None else turn.response.response_hash
             self.calls.add([turn.request_hash, turn.call_status, response])
         if request is not None:
-            self.episodes.add([request.key, _digest(evidence)])
+            self.episodes.add(digest_of(request, evidence))
 
     def check(self, records: Records) -> None:
         """Hold the records against it.
@@ -61,24 +59,15 @@ class Used:
         """
         if records.calls is not None:
             found = Tally()
-            for exchange in records.calls.exchanges():
-                found.add(_call(exchange.request.request_hash, exchange.outcome))
+            for ending in records.calls.endings():
+                found.add(ending)
             if found.total != self.calls.total:
                 raise EvalError(
                     unusable(records.calls.path, "holds other calls than those that the scores are made of")
                 )
         if records.episodes is not None:
             found = Tally()
-            for played in records.episodes.episodes():
-                found.add([played.request.key, _digest(played.evidence)])
+            for digest in records.episodes.digests():
+                found.add(digest)
             if found.total != self.episodes.total:
                 raise EvalError(unusable(records.episodes.path, "holds other episodes than the scores are made of"))
-
-
-def _call(request_hash: Digest, outcome: ChatOutcome) -> Json:
-    response = None if outcome.response is None else outcome.response.response_hash
-    return [request_hash, outcome.status, response]
-
-
-def _digest(evidence: EpisodeEvidence) -> Digest:
-    return sha256_json(evidence_json(evidence))

@@ -14,7 +14,7 @@ from bfcl.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Progress:
     """How far one candidate is. Counts are of episodes, re-driven trials among them."""
 
     alias: str
@@ -29,7 +29,7 @@ class Standing:
 class Showing(Protocol):
     """Who shows a person how far a run is."""
 
-    def show(self, standing: Standing) -> None:
+    def show(self, progress: Progress) -> None:
         """After every episode, and once with `done` 0 when a candidate begins."""
         ...
 
@@ -45,7 +45,7 @@ class Showing(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def show(self, standing: Standing) -> None:
+    def show(self, progress: Progress) -> None:
         """Nothing."""
 
     def warn(self, problems: Sequence[Problem]) -> None:

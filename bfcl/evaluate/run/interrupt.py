@@ -19,13 +19,15 @@ def run_to_end(work: Coroutine[None, None, Result]) -> Result:
 
     Raises: KeyboardInterrupt where one did.
     """
+    told: list[Result] = []
     with asyncio.Runner() as runner, _polite(runner.get_loop()) as stopped:
         try:
-            return runner.run(_named(work, stopped))
+            runner.run(_named(work, stopped, told))
         except asyncio.CancelledError:
             if stopped.came:
                 raise KeyboardInterrupt from None
             raise
+    return told[0]
 
 
 class _Stopped:
@@ -41,9 +43,10 @@ class _Stopped:
             self.task.cancel()
 
 
-async def _named(work: Coroutine[None, None, Result], stopped: _Stopped) -> Result:
+async def _named(work: Coroutine[None, None, Result], stopped: _Stopped, told: list[Result]) -> None:
     stopped.task = asyncio.current_task()
-    return await work
+    # Not returned: the runner asks what handles Ctrl-C, and the library spells that out, down to the task's result.
+    told.append(await work)
 
 
 @contextlib.contextmanager

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import NamedTuple
 
 from bfcl.evaluate.artifacts.result import CandidateResult, Result
-from bfcl.evaluate.drive.desk import open_desk
-from bfcl.evaluate.drive.task_spec import TaskSpecs
+from bfcl.evaluate.drive.desk import OracleDesk, open_desk
 from bfcl.evaluate.held_out.private import PrivateTasks, private_tasks
-from bfcl.evaluate.held_out.report import HeldOutReport
+from bfcl.evaluate.held_out.report import Basis, HeldOutReport
 from bfcl.evaluate.held_out.run import run_held_out
 from bfcl.evaluate.run.asked import Nobody
 from bfcl.evaluate.run.clients import live_chat, oracle_jobs
-from bfcl.evaluate.run.episodes import Oracle, Player
+from bfcl.evaluate.run.episodes import Player, tasks_of
 from bfcl.evaluate.run.evidence import Used
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.meter import Meter
+from bfcl.evaluate.run.outcome import CallSources
 from bfcl.evaluate.run.preflight import Prepared
 from bfcl.evaluate.run.private import PrivateHost
 from bfcl.evaluate.run.records import Records
 from bfcl.evaluate.run.trials import CandidateRun
+from bfcl.evaluate.run.unanswered import causes
 from bfcl.evaluate.run.watching import Watching
 from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
@@ -34,6 +35,9 @@ class Measured(NamedTuple):
 
     public: Result | None
     private: HeldOutReport | None
+    calls: CallSources
+    unanswered: Mapping[str, Mapping[str, int]]
+    """As `causes` gives it, of what is on record."""
 
 
 async def measure(prepared: Prepared, records: Records, envelope: Envelope, how: How) -> Measured:
@@ -42,23 +46,37 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     Raises: EvalError with the code that stopped the run.
     """
     settings = prepared.settings
-    watching, meter = Watching(prepared), Meter(envelope)
+    watching, meter, used = Watching(prepared), Meter(envelope), Used()
     hidden = await hidden_tasks(prepared)
     await watching.settle()
-    public = await _public(prepared, records, _Around(watching, meter, how)) if settings.public else None
+    public = await _public(prepared, records, _Around(watching, meter, how), used) if settings.public else None
+    on_record = used.calls.total[1] - meter.calls
     private = None
     if hidden is not None:
         private = await run_held_out(
-            settings,
-            prepared.verified,
-            prepared.plan,
+            Basis(
+                eval_run_id=prepared.before.eval_run_id,
+                settings=settings,
+                verified=prepared.verified,
+                plan=prepared.plan,
+            ),
             PrivateHost(settings=settings, watching=watching, meter=meter, how=how),
-            eval_run_id=prepared.before.eval_run_id,
             seen=None if public is None else {one.candidate.alias: one.scores for one in public.candidates},
             private=hidden,
         )
     await watching.settle()
-    return Measured(public, private)
+    concluded = prepared.before.concluded
+    calls = CallSources(
+        asked=meter.calls, taken_over=0 if concluded else on_record, replayed=on_record if concluded else 0
+    )
+    return Measured(public, private, calls, _unanswered(public, records))
+
+
+def _unanswered(public: Result | None, records: Records) -> dict[str, Mapping[str, int]]:
+    """Looked up only where a call was not answered: the record may be long."""
+    if public is None or records.calls is None or not any(one.exhausted for one in public.candidates):
+        return {}
+    return causes(records.calls.exchanges())
 
 
 async def hidden_tasks(prepared: Prepared) -> PrivateTasks | None:
@@ -74,35 +92,42 @@ class _Around(NamedTuple):
     how: How
 
 
-async def _public(prepared: Prepared, records: Records, around: _Around) -> Result:
-    used, identities = Used(), _identities(prepared)
+async def _public(prepared: Prepared, records: Records, around: _Around, used: Used) -> Result:
+    identities, tasks = identities_of(prepared), tasks_of(prepared)
     measured: list[CandidateResult] = []
-    async with _oracle(prepared, records) as oracle:
+    async with _desk(prepared, records) as desk:
         for candidate in prepared.settings.candidates:
             async with _asking(candidate, prepared, around) as live:
                 player = Player(
                     prepared=prepared,
                     candidate=candidate,
+                    tasks=tasks,
                     records=records,
                     live=live,
                     meter=around.meter,
-                    oracle=oracle,
+                    desk=desk,
                 )
                 run = CandidateRun(player, around.watching, used, around.how.showing)
                 measured.append(await run.measure(identities))
     used.check(records)
+    return result_of(prepared, measured)
+
+
+def result_of(prepared: Prepared, measured: Iterable[CandidateResult]) -> Result:
+    """What a run comes to, its candidates by alias."""
     return Result(
         eval_run_id=prepared.before.eval_run_id,
         settings=prepared.settings,
         verified=prepared.verified,
         plan=prepared.plan,
         rows=prepared.rows,
-        identities=identities,
+        identities=identities_of(prepared),
         candidates=tuple(measured),
     )
 
 
-def _identities(prepared: Prepared) -> Identities:
+def identities_of(prepared: Prepared) -> Identities:
+    """Under what the scores of a run are made."""
     scoring, oracle = prepared.settings.scoring, prepared.verified.oracle
     ran = oracle if prepared.settings.executable else None
     return Identities(
@@ -114,19 +139,15 @@ def _identities(prepared: Prepared) -> Identities:
 
 
 @contextlib.asynccontextmanager
-async def _oracle(prepared: Prepared, records: Records) -> AsyncIterator[Oracle | None]:
-    """What executable episodes rest on; without processes where every episode is on record."""
-    settings, verified = prepared.settings, prepared.verified
-    if not settings.executable:
+async def _desk(prepared: Prepared, records: Records) -> AsyncIterator[OracleDesk | None]:
+    """The oracle of executable episodes; none where nothing runs, and where every episode is on record."""
+    settings, oracle = prepared.settings, prepared.verified.oracle
+    if not settings.executable or (prepared.before.concluded and records.episodes is not None):
         yield None
         return
-    assert verified.oracle is not None
-    specs = TaskSpecs(verified.oracle.pack, verified.manifest, list(prepared.rows.values()))
-    if prepared.before.concluded and records.episodes is not None:
-        yield Oracle(specs=specs, desk=None)
-        return
-    async with open_desk(verified.oracle.pack, verified.oracle.config, jobs=oracle_jobs(settings)) as desk:
-        yield Oracle(specs=specs, desk=desk)
+    assert oracle is not None
+    async with open_desk(oracle.pack, oracle.config, jobs=oracle_jobs(settings)) as desk:
+        yield desk
 
 
 @contextlib.asynccontextmanager

@@ -42,6 +42,8 @@ class Meter:
         """Leases whose call waits for the others to end."""
         self._quiet = asyncio.Event()
         self._problem: Problem | None = None
+        self.calls = 0
+        """Leased calls that were concluded, whatever came of them."""
         self.requests = 0
         """HTTP requests, further attempts among them."""
         self.tokens = 0
@@ -64,6 +66,7 @@ class Meter:
         """A leased call is on record, or came to nothing."""
         self._leases -= 1
         if outcome is not None:
+            self.calls += 1
             self.tokens += tokens_of(outcome)
         self._look()
 

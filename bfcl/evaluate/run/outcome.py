@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfcl.canonical import Json, canonical_text
@@ -40,6 +40,18 @@ class Preflight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallSources:
+    """Where a run has its calls from: no part of any file, since a run over the same answers writes the same bytes."""
+
+    asked: int
+    """Of a provider, now; those that nothing answered among them."""
+    taken_over: int
+    """From the record of the run that was gone on from."""
+    replayed: int
+    """From the record in the output directory itself, of a run that was finished before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """A run that reached its end. Paths are None for files that the configuration leaves out."""
 
@@ -49,6 +61,9 @@ class Completed:
     report_path: Path
     task_results_path: Path | None
     manifest_path: Path | None
+    calls: CallSources
+    unanswered: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By alias: what ended the last attempt of calls that nothing answered, and how often."""
 
     def payload(self) -> dict[str, Json]:
         """Keys in the order in which people read them."""
@@ -80,3 +95,14 @@ def estimate_line(told: Estimate) -> str:
         f"estimate: {told.turns} turns, about {told.prompt_tokens} prompt tokens, "
         f"never more than {told.request_ceiling} requests"
     )
+
+
+def calls_line(told: CallSources) -> str:
+    """Who was asked and what was read instead, beside the payload: the result is the same, the bill is not."""
+    if told.replayed:
+        return (
+            f"calls: none asked, {told.replayed} replayed from the record in this directory, "
+            "which a run had finished before"
+        )
+    asked = str(told.asked) if told.asked else "none"
+    return f"calls: {asked} asked" + (f", {told.taken_over} taken over from an earlier run" if told.taken_over else "")

@@ -27,6 +27,7 @@ from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.evaluate.source.verify import verify_source
 from bfcl.exports.row import ExportRow
 from bfcl.modelio.chat_request import extension_fields
+from bfcl.modelio.credential import Credential
 from bfcl.pack.layout import shown
 
 SCRIPTS_TOLD: Final = 20
@@ -63,8 +64,7 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
         write_resolved(settings, resume_from=envelope.resume_from)
     verified = _verified(settings, how, envelope, writes=writes)
     plan = _planned(settings, verified, how, writes=writes)
-    wanted = {task_id for one in plan.candidates for task_id in one.task_ids}
-    rows = {row.task_id: row for row in verified.rows if row.task_id in wanted}
+    rows = plan.rows(verified.rows)
     scripts = _scripts(rows)
     raise_all(EvalError, [*_unasserted(settings, rows), *_extension_problems(settings)])
     return Prepared(
@@ -76,6 +76,29 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
         scripts=scripts,
         warnings=(*preflight_turns(list(scripts.values()), settings), *earlier.warnings()),
         earlier=earlier,
+    )
+
+
+def unset_credentials(settings: EvalSettings, how: How) -> tuple[Problem, ...]:
+    """Warnings of variables that hold no usable key now, each once with everyone who needs it.
+
+    They refuse nothing: a key is read at the first request, and a run over recorded answers needs none.
+    """
+    needing: dict[str, list[str]] = {}
+    for candidate in settings.candidates:
+        needing.setdefault(candidate.api_key_env, []).append(candidate.alias)
+    faults = {variable: Credential(variable, how.environment).fault() for variable in needing}
+    return tuple(
+        Problem(
+            code="eval_candidate_credentials_missing",
+            subject=", ".join(aliases),
+            field="api.api_key_env",
+            message=f"the environment variable {variable} {faults[variable]}, and the run would stop at its first "
+            "request",
+            fix=f"export {variable} with the provider's key before the run; for a server that wants none, any value",
+        )
+        for variable, aliases in needing.items()
+        if faults[variable] is not None
     )
 
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bfcl.evaluate.artifacts.result import CandidateResult, scope_of
 from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.records import TaskScore, attribution
-from bfcl.evaluate.run.episodes import Played, Player
+from bfcl.evaluate.run.episodes import Played
 from bfcl.evaluate.run.evidence import Used
-from bfcl.evaluate.run.how import Showing, Standing
-from bfcl.evaluate.run.meter import tokens_of
-from bfcl.evaluate.run.watching import Watching
+from bfcl.evaluate.run.how import Progress, Showing
+from bfcl.evaluate.run.meter import Meter, tokens_of
+from bfcl.evaluate.run.preflight import Prepared
 from bfcl.evaluate.score.aggregate import Identities, aggregate
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.repeats import Repeated, repeated
 from bfcl.evaluate.settings.hashes import REPEATING
-from bfcl.evaluate.settings.model import EvalSettings
+from bfcl.evaluate.settings.model import Candidate, EvalSettings
 
 
 class _Job(NamedTuple):
@@ -32,10 +32,41 @@ class _Job(NamedTuple):
     task_id: str
 
 
+class Playing(Protocol):
+    """Who plays the tasks of one candidate: for the first time, or again from what is on record."""
+
+    @property
+    def prepared(self) -> Prepared:
+        """What the run rests on."""
+        ...
+
+    @property
+    def candidate(self) -> Candidate:
+        """Who is measured."""
+        ...
+
+    @property
+    def meter(self) -> Meter:
+        """What is told of stops."""
+        ...
+
+    async def play(self, task_id: str, trial: int) -> Played:
+        """Bring one task to its evidence. Raises: EvalError where the whole run has to stop."""
+        ...
+
+
+class Watcher(Protocol):
+    """Who sees to the source while tasks are played."""
+
+    async def before_task(self) -> None:
+        """Raises: EvalError where the source changed."""
+        ...
+
+
 class CandidateRun:
     """Measures one candidate."""
 
-    def __init__(self, player: Player, watching: Watching, used: Used, showing: Showing) -> None:
+    def __init__(self, player: Playing, watching: Watcher, used: Used, showing: Showing) -> None:
         self._player = player
         self._watching = watching
         self._used = used
@@ -45,7 +76,7 @@ class CandidateRun:
         self._scores: dict[_Job, TaskScore] = {}
         self._rejections: Counter[str] = Counter()
         self._exhausted = 0
-        self._standing = Standing(
+        self._progress = Progress(
             alias=player.candidate.alias,
             done=0,
             total=len(self._task_ids) * self._settings.repeats.trials,
@@ -56,11 +87,11 @@ class CandidateRun:
 
     async def measure(self, identities: Identities) -> CandidateResult:
         """Play every task, `max_parallel_tasks` at once. Raises: EvalError where the whole run has to stop."""
-        self._showing.show(self._standing)
-        await self._play(self._first(), self._standing.total)
+        self._showing.show(self._progress)
+        await self._play(self._first(), self._progress.total)
         if self._repeats:
             again = [_Job(job.trial + self._trials, job.task_id) for job in self._stopped()]
-            self._standing = dataclasses.replace(self._standing, total=self._standing.total + len(again))
+            self._progress = dataclasses.replace(self._progress, total=self._progress.total + len(again))
             await self._play(iter(again), len(again))
         candidate = self._player.candidate
         scores = tuple(self._scores[_Job(0, task_id)] for task_id in self._task_ids)
@@ -69,10 +100,8 @@ class CandidateRun:
             scores=scores,
             aggregate=aggregate(
                 scores,
-                alias=candidate.alias,
-                canonical_id=candidate.canonical_id,
+                tasks=self._player.prepared.plan.tasks_of(candidate.alias),
                 scope=scope_of(self._settings),
-                task_ids=self._task_ids,
                 identities=identities,
             ),
             repeated=self._repeated() if self._repeats else None,
@@ -121,12 +150,12 @@ class CandidateRun:
             self._exhausted += outcome.status == "retry_exhausted"
             if outcome.status == "provider_rejected":
                 self._rejections[str(outcome.attempts[-1].http_status)] += 1
-        now = self._standing
-        self._standing = dataclasses.replace(
+        now = self._progress
+        self._progress = dataclasses.replace(
             now,
             done=now.done + 1,
             successes=now.successes + score.task_success,
             infrastructure_stops=now.infrastructure_stops + score.non_candidate_stop,
             tokens=now.tokens + sum(map(tokens_of, played.outcomes)),
         )
-        self._showing.show(self._standing)
+        self._showing.show(self._progress)

@@ -29,4 +29,6 @@ class Watching:
         """Check if it is due. Raises: as `recheck`."""
         if self._per_task:
             async with self._one_at_a_time:
-                await asyncio.to_thread(self._watch.before_task)
+                # Handing nothing over to a thread takes longer than looking.
+                if self._watch.due():
+                    await asyncio.to_thread(self._watch.settle)

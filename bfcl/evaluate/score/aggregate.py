@@ -14,6 +14,7 @@ from bfcl.evaluate.records import Aggregate, Count, Scope, TaskScore
 from bfcl.evaluate.score.counts import counts_json, metric_json
 from bfcl.evaluate.score.episode import score_hash
 from bfcl.evaluate.score.taxonomy import METRICS, NO_APPLICABLE_TASK, Mode
+from bfcl.evaluate.source.plan import CandidateTasks
 
 _CODES: Final = {"trace": "eval_trace_aggregation_invalid", "executable": "eval_executable_aggregation_invalid"}
 _NAMED: Final = 5
@@ -43,23 +44,21 @@ class Identities:
 def aggregate(
     scores: Sequence[TaskScore],
     *,
-    alias: str,
-    canonical_id: str,
+    tasks: CandidateTasks,
     scope: Scope,
-    task_ids: Sequence[str],
     identities: Identities,
 ) -> Aggregate:
-    """Add up the scores of one trial, which are exactly those of the plan's `task_ids`, in plan order.
+    """Add up a candidate's scores of one trial, which are exactly those of its `tasks` in the plan, in their order.
 
     Raises: EvalError `eval_trace_aggregation_invalid` or `eval_executable_aggregation_invalid` with every
     disagreement.
     """
     mode: Mode = "trace" if scope == "trace" else "executable"
-    faults = [*_order_faults(scores, task_ids), *_score_faults(scores, alias, mode, identities)]
-    raise_all(EvalError, [Problem(code=_CODES[mode], message=one, subject=alias, fix=_FIX) for one in faults])
+    faults = [*_order_faults(scores, tasks.task_ids), *_score_faults(scores, tasks.alias, mode, identities)]
+    raise_all(EvalError, [Problem(code=_CODES[mode], message=one, subject=tasks.alias, fix=_FIX) for one in faults])
     whole = Aggregate(
-        alias=alias,
-        canonical_id=canonical_id,
+        alias=tasks.alias,
+        canonical_id=tasks.canonical_id,
         scope=scope,
         task_count=len(scores),
         successful_tasks=sum(score.task_success for score in scores),

@@ -47,7 +47,6 @@ def breakdowns(
     candidates: Mapping[str, Sequence[TaskScore]],
     kinds: Mapping[str, Kinds],
     *,
-    seed: int = SEED,
     resamples: int = RESAMPLES,
 ) -> dict[str, Json]:
     """The content of `eval_breakdowns.json`: by alias the whole, then every value of every dimension, values sorted.
@@ -62,7 +61,7 @@ def breakdowns(
         "candidates": [
             {
                 "alias": alias,
-                "overall": {**_group(scores), "clustered_by_template_id": _clustered(scores, kinds, seed, resamples)},
+                "overall": {**_group(scores), "clustered_by_template_id": _clustered(scores, kinds, resamples)},
                 "by": {dimension: _by(scores, kinds, dimension) for dimension in DIMENSIONS},
             }
             for alias, scores in sorted(candidates.items())
@@ -86,8 +85,8 @@ def clusters(scores: Iterable[TaskScore], kinds: Mapping[str, Kinds]) -> list[tu
     return [(_successes(group), len(group)) for _, group in grouped(scores, kinds, "template_id")]
 
 
-def _clustered(scores: Sequence[TaskScore], kinds: Mapping[str, Kinds], seed: int, resamples: int) -> Json:
-    return cluster_bootstrap(clusters(scores, kinds), seed=seed, resamples=resamples).to_json()
+def _clustered(scores: Sequence[TaskScore], kinds: Mapping[str, Kinds], resamples: int) -> Json:
+    return cluster_bootstrap(clusters(scores, kinds), seed=SEED, resamples=resamples).to_json()
 
 
 def _by(scores: Sequence[TaskScore], kinds: Mapping[str, Kinds], dimension: str) -> list[dict[str, Json]]:

@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_json
-from bfcl.evaluate.records import GATES, TRACE_GATES, EpisodeStatus, GateName, attribution
+from bfcl.evaluate.records import GATES, TRACE_GATES, EpisodeStatus, GateName, ResolutionStatus, attribution
 from bfcl.evaluate.statuses import STATUSES
 
 Mode = Literal["trace", "executable"]
@@ -29,14 +29,7 @@ ASSERTION_STATE_UNAVAILABLE: Final = "executable.assertion_state_unavailable"
 EPISODE_COMPLETED: Final = "executable.episode_completed"
 EPISODE_INCOMPLETE: Final = "executable.episode_incomplete"
 
-_UNRESOLVED: Final = (
-    "producer_missing",
-    "producer_ambiguous",
-    "result_unavailable",
-    "result_path_missing",
-    "result_type_mismatch",
-    "consumer_schema_invalid",
-)
+_UNRESOLVED: Final = tuple(status for status in get_args(ResolutionStatus) if status != "resolved")
 _BROKEN: Final = ("malformed_result", "tool_error", "timeout")
 _ALWAYS_APPLICABLE: Final = frozenset({"tool_selection", "trace_completion", "executable_completion"})
 

@@ -19,7 +19,7 @@ BACKLOG: Final = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class Conduct:
     """How a server behaves, whatever the candidate says."""
 
     host: str = "127.0.0.1"
@@ -42,9 +42,9 @@ class Manner:
 class Serving:
     """A server that listens."""
 
-    def __init__(self, answering: Answering, manner: Manner) -> None:
+    def __init__(self, answering: Answering, conduct: Conduct) -> None:
         self._answering = answering
-        self._manner = manner
+        self._manner = conduct
         self._connections: dict[asyncio.Task[None], bool] = {}
         """Whether a connection is in the middle of an answer."""
         self._server: asyncio.Server | None = None
@@ -181,16 +181,16 @@ class Serving:
 
 @asynccontextmanager
 async def serve(
-    rows: Iterable[ExportRow] | ScriptedCandidate, port: int = 0, *, manner: Manner | None = None
+    rows: Iterable[ExportRow] | ScriptedCandidate, port: int = 0, *, conduct: Conduct | None = None
 ) -> AsyncIterator[Serving]:
     """Listen while the block runs; port 0 takes one that is free.
 
     Raises: EvalError of a row without a script; OSError where the address cannot be had.
     """
-    manner = manner or Manner()
+    conduct = conduct or Conduct()
     candidate = rows if isinstance(rows, ScriptedCandidate) else ScriptedCandidate(rows)
-    answering = Answering(candidate, key=manner.key, retry_after_s=manner.retry_after_s, record=manner.record)
-    serving = Serving(answering, manner)
+    answering = Answering(candidate, key=conduct.key, retry_after_s=conduct.retry_after_s, record=conduct.record)
+    serving = Serving(answering, conduct)
     await serving.start(port)
     try:
         yield serving

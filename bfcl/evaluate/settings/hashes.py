@@ -94,7 +94,7 @@ def hash_payload(declared: Declared, publication: Publication) -> dict[str, Json
         "eval": {"modes": list(declared.modes)},
         "held_out_eval": None if held_out is None else _held_out(held_out),
         "scoring": scoring_json(declared.scoring),
-        "limits": _limits(declared.limits),
+        "limits": limits_json(declared.limits),
         "candidates": [_candidate(one) for one in by_alias(declared.candidates)],
         "contamination": {
             "enforce": contamination.enforce,
@@ -158,7 +158,8 @@ def _source(declared: Declared) -> dict[str, Json]:
     }
 
 
-def _limits(limits: Limits) -> dict[str, Json]:
+def limits_json(limits: Limits) -> dict[str, Json]:
+    """What bounds a run, as every document tells it."""
     return {
         "max_turns": limits.max_turns,
         "max_parallel_tasks": limits.max_parallel_tasks,

@@ -244,13 +244,13 @@ class Section:
             self.wrong(key, "true or false", "write true or false, without quotes")
         return default
 
-    def whole(self, key: str, *, least: int | None = None, expected: str = "an integer") -> int:
+    def whole(self, key: str, *, least: int | None = None) -> int:
         """A real integer, not below `least`."""
         value = self.value(key)
         if isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least):
             return value
         if self.has(key):
-            self.wrong(key, expected if least is None else f"an integer of at least {least}", _number_fix(value))
+            self.wrong(key, f"an integer{'' if least is None else f' of at least {least}'}", _number_fix(value))
         return 0 if least is None else least
 
     def whole_or_null(self, key: str, *, least: int | None = None) -> int | None:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from bfcl.canonical import Json, canonical_text
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import EvalError, Problem, raise_all
-from bfcl.evaluate.source.gates import SHOWN, Gate, Place, refusal
+from bfcl.evaluate.source.gates import SHOWN, Place, SourceGate, refusal
 from bfcl.exports.row import ExportRow
 
 EXPOSURE_INVALID: Final = "eval_source_model_exposure_invalid"
@@ -171,7 +171,7 @@ class _Inventory:
 
     def _fault(self, field: str, message: str) -> None:
         place = Place(file=self._file, field=field)
-        self.problems.append(refusal(Gate.EXPOSURE, EXPOSURE_INVALID, f"{field} {message}", place=place))
+        self.problems.append(refusal(SourceGate.EXPOSURE, EXPOSURE_INVALID, f"{field} {message}", place=place))
 
 
 def _texts(block: Mapping[str, Json]) -> dict[str, str | None] | None:

@@ -16,7 +16,7 @@ SHOWN: Final = 20
 """How many rows, ids or files one refusal tells of."""
 
 
-class Gate(Enum):
+class SourceGate(Enum):
     """The gates of this room, in the order in which they are passed; each has its number in words and its subject."""
 
     MANIFEST = "gate three, the manifest's structure"
@@ -45,7 +45,7 @@ class Place:
     subject: str | None = None
 
 
-def refusal(gate: Gate, code: str, message: str, *, place: Place, fix: str = REGENERATE) -> Problem:
+def refusal(gate: SourceGate, code: str, message: str, *, place: Place, fix: str = REGENERATE) -> Problem:
     """The problem of one gate. `message` tells what was seen and what was expected."""
     return Problem(
         code=code,
@@ -58,7 +58,7 @@ def refusal(gate: Gate, code: str, message: str, *, place: Place, fix: str = REG
     )
 
 
-def retold(gate: Gate, code: str, problems: Iterable[Problem], *, file: Path | None = None) -> list[Problem]:
+def retold(gate: SourceGate, code: str, problems: Iterable[Problem], *, file: Path | None = None) -> list[Problem]:
     """Problems of another room as refusals of a gate; those without a place are about `file`."""
     return [
         dataclasses.replace(

@@ -8,7 +8,7 @@ from typing import Final
 from bfcl.canonical import Json, canonical_text
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.settings.model import EvalSettings, HeldOutEval
-from bfcl.evaluate.source.gates import Gate, Place, refusal
+from bfcl.evaluate.source.gates import Place, SourceGate, refusal
 from bfcl.pack.held_out import CONTRACT_VERSION, policy_hash, reserved_refs
 from bfcl.pack.model import HeldOut, Pack
 
@@ -27,12 +27,12 @@ def check_held_out(settings: EvalSettings, pack: Pack | None) -> None:
         message = "held_out_eval needs its section and an oracle with a pack; expected both"
         fix = "write `held_out_eval` and `source_oracle`, or leave the mode out"
         place = Place(file=settings.path, field="held_out_eval")
-        raise EvalError(refusal(Gate.PACK, SCHEMA_INVALID, message, place=place, fix=fix))
+        raise EvalError(refusal(SourceGate.PACK, SCHEMA_INVALID, message, place=place, fix=fix))
     if pack.held_out is None:
         message = "held_out_eval is asked for, and the pack has no held-out policy; expected one in `held_out.yaml`"
         place = Place(file=settings.path, field="held_out_eval")
         fix = "leave the mode out, or evaluate a benchmark whose pack holds something out"
-        raise EvalError(refusal(Gate.PACK, SCHEMA_INVALID, message, place=place, fix=fix))
+        raise EvalError(refusal(SourceGate.PACK, SCHEMA_INVALID, message, place=place, fix=fix))
     raise_all(EvalError, list(_differences(settings, section, pack, pack.held_out)))
 
 
@@ -50,4 +50,6 @@ def _differences(settings: EvalSettings, section: HeldOutEval, pack: Pack, polic
         if seen != wanted:
             message = f"held_out_eval.{name} is {canonical_text(seen)}, the pack's policy has {canonical_text(wanted)}"
             place = Place(file=settings.path, field=f"held_out_eval.{name}")
-            yield refusal(Gate.PACK, SCHEMA_INVALID, message, place=place, fix=f"copy `{name}` from the pack's policy")
+            yield refusal(
+                SourceGate.PACK, SCHEMA_INVALID, message, place=place, fix=f"copy `{name}` from the pack's policy"
+            )

@@ -12,7 +12,7 @@ from bfcl.config.model import Lineage, OraclePackPaths, OracleRuntime, RunConfig
 from bfcl.digest import Digest, sha256_file, sha256_of
 from bfcl.errors import BfclError, DriftError, EvalError, OracleError, PackError, Problem, raise_all
 from bfcl.evaluate.settings.model import EvalSettings, SourceOracle
-from bfcl.evaluate.source.gates import Gate, Place, refusal, retold
+from bfcl.evaluate.source.gates import Place, SourceGate, refusal, retold
 from bfcl.evaluate.source.verified import CheckedOracle
 from bfcl.located import parse_json
 from bfcl.oracle.private import private_oracle
@@ -55,12 +55,12 @@ def check_oracle(settings: EvalSettings, release: Release) -> CheckedOracle | No
         message = f"source_oracle.kind is `{named.kind}`, {MANIFEST_FILE} says `{kind}`"
         place = Place(file=settings.path, field="source_oracle.kind")
         fix = "name the pack that the benchmark was made with"
-        raise EvalError(refusal(Gate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix))
+        raise EvalError(refusal(SourceGate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix))
     if named.kind == "endpoint":
         message = "source_oracle.kind is `endpoint`; expected `python`: live endpoints come with a later release"
         place = Place(file=settings.path, field="source_oracle.kind")
         fix = "evaluate with `mode: [trace]` and `source_oracle: null`"
-        raise EvalError(refusal(Gate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix))
+        raise EvalError(refusal(SourceGate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix))
     resource_hash = _resource_hash(named, settings.source.oracle_hash)
     config = _config(settings, named, release)
     reading = _read(named, config, release)
@@ -68,7 +68,7 @@ def check_oracle(settings: EvalSettings, release: Release) -> CheckedOracle | No
     if pack is None or reading.problems:
         # A pack that moved is told as such: what keeps it from loading may be nothing but the edit.
         raise_all(EvalError, list(_moved(release, _entries(named, pack), pack, named.pack_manifest.parent)))
-        raise EvalError(retold(Gate.PACK, RESOURCE_MISMATCH, reading.problems, file=named.pack_manifest))
+        raise EvalError(retold(SourceGate.PACK, RESOURCE_MISMATCH, reading.problems, file=named.pack_manifest))
     raise_all(EvalError, list(_selection_problems(pack, named)))
     raise_all(EvalError, list(_moved(release, pack.entries, pack, pack.root)))
     raise_all(EvalError, list(_fingerprint_problems(release, pack)))
@@ -82,11 +82,11 @@ def _resource_hash(named: SourceOracle, resolved: Digest | None) -> Digest:
     except OSError as error:
         message = f"`{named.resource.name}` cannot be read: {error.strerror}; the evaluation was configured with it"
         raise EvalError(
-            refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=RESTORE)
+            refusal(SourceGate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=RESTORE)
         ) from None
     if seen != resolved:
         message = f"`{named.resource.name}` has {seen}; the evaluation was configured with {resolved}"
-        raise EvalError(refusal(Gate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=SETTLE))
+        raise EvalError(refusal(SourceGate.PACK, PACK_DRIFT, message, place=Place(file=named.resource), fix=SETTLE))
     return seen
 
 
@@ -117,7 +117,7 @@ def _read(named: SourceOracle, config: RunConfig, release: Release) -> Reading:
         return read_pack(config, project=named.pack_manifest.parent)
     except PackError as error:
         raise_all(EvalError, list(_moved(release, _entries(named, None), None, named.pack_manifest.parent)))
-        raise EvalError(retold(Gate.PACK, RESOURCE_MISMATCH, error.problems, file=named.pack_manifest)) from None
+        raise EvalError(retold(SourceGate.PACK, RESOURCE_MISMATCH, error.problems, file=named.pack_manifest)) from None
 
 
 def _entries(named: SourceOracle, pack: Pack | None) -> Mapping[str, Digest]:
@@ -127,7 +127,7 @@ def _entries(named: SourceOracle, pack: Pack | None) -> Mapping[str, Digest]:
     try:
         return read_tree(named.pack_manifest.parent, {}).digests
     except PackError as error:
-        raise EvalError(retold(Gate.PACK, PACK_DRIFT, error.problems)) from None
+        raise EvalError(retold(SourceGate.PACK, PACK_DRIFT, error.problems)) from None
 
 
 def _selection_problems(pack: Pack, named: SourceOracle) -> Iterator[Problem]:
@@ -138,7 +138,7 @@ def _selection_problems(pack: Pack, named: SourceOracle) -> Iterator[Problem]:
         wanted = logical_name(selected, pack.root, "backend")
         message = f"source_oracle.resource is {given}, the pack's manifest selects {wanted}"
         place = Place(file=named.pack_manifest, field="source_oracle.resource")
-        yield refusal(Gate.PACK, RESOURCE_MISMATCH, message, place=place, fix=_NAME_IT)
+        yield refusal(SourceGate.PACK, RESOURCE_MISMATCH, message, place=place, fix=_NAME_IT)
 
 
 def _moved(release: Release, after: Mapping[str, Digest], pack: Pack | None, root: Path) -> Iterator[Problem]:
@@ -159,7 +159,7 @@ def _moved(release: Release, after: Mapping[str, Digest], pack: Pack | None, roo
             field=logical,
             subject=None if inside else logical,
         )
-        yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
+        yield refusal(SourceGate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
 
 
 def _declared(release: Release, pack: Pack | None) -> Mapping[str, str]:
@@ -210,7 +210,7 @@ def _fingerprint_problems(release: Release, pack: Pack) -> Iterator[Problem]:
         if stated.get(name) != seen:
             message = f"the pack at hand has {name} {seen}, {MANIFEST_FILE} says {stated.get(name)}"
             place = Place(file=release.run_dir / MANIFEST_FILE, field=f"pack.{name}")
-            yield refusal(Gate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
+            yield refusal(SourceGate.PACK, PACK_DRIFT, message, place=place, fix=RESTORE)
 
 
 def _override_problems(release: Release, pack: Pack) -> Iterator[Problem]:
@@ -222,7 +222,7 @@ def _override_problems(release: Release, pack: Pack) -> Iterator[Problem]:
             message = f"the {role} that the pack's manifest selects give {seen}, the run used {wanted}"
             place = Place(file=release.run_dir / MANIFEST_FILE, field=f"artifacts.{name}.content_hash")
             fix = "generate the benchmark without the override of that file, and evaluate that one"
-            yield refusal(Gate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix)
+            yield refusal(SourceGate.PACK, RESOURCE_MISMATCH, message, place=place, fix=fix)
 
 
 def probe(oracle: CheckedOracle) -> None:
@@ -236,16 +236,16 @@ def probe(oracle: CheckedOracle) -> None:
         with private_oracle(pack, oracle.config, jobs=1) as running:
             found = running.describe()
     except DriftError as error:
-        raise EvalError(retold(Gate.PROBE, PACK_DRIFT, error.problems)) from None
+        raise EvalError(retold(SourceGate.PROBE, PACK_DRIFT, error.problems)) from None
     except (OracleError, PackError) as error:
-        raise EvalError(retold(Gate.PROBE, RESOURCE_MISMATCH, error.problems, file=place.file)) from None
+        raise EvalError(retold(SourceGate.PROBE, RESOURCE_MISMATCH, error.problems, file=place.file)) from None
     for breakdown in (found.backend_breakdown, found.tools_breakdown):
         if breakdown is not None:
             where = "" if breakdown.where is None else f" at {breakdown.where}"
             message = f"the backend broke in a worker{where}: {breakdown.code}: {breakdown.message}"
             fix = "mend the backend, or raise `limits.tool_timeout_s` where it only was slow"
-            raise EvalError(refusal(Gate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=fix))
+            raise EvalError(refusal(SourceGate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=fix))
     if found.missing_callables:
         listed = ", ".join(sorted(found.missing_callables))
         message = f"the backend exposes no usable {listed}; expected call_tool, get_state, list_tools, reset"
-        raise EvalError(refusal(Gate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=RESTORE))
+        raise EvalError(refusal(SourceGate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=RESTORE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,9 +11,10 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_json
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.settings.model import Contamination, EvalSettings
-from bfcl.evaluate.source.gates import Gate, Place, refusal
+from bfcl.evaluate.source.gates import Place, SourceGate, refusal
 from bfcl.evaluate.source.verdict import Verdict, judge
 from bfcl.evaluate.source.verified import VerifiedSource
+from bfcl.exports.row import ExportRow
 
 PLAN_CONTRACT: Final = "bfcl-eval-plan/1"
 EXPOSED: Final = "eval_contamination_candidate_exposed"
@@ -79,6 +80,11 @@ class Plan:
             if candidate.alias == alias:
                 return candidate
         raise KeyError(alias)
+
+    def rows(self, rows: Iterable[ExportRow]) -> dict[str, ExportRow]:
+        """Those of the published rows that somebody is asked, by task id, in the order in which they come."""
+        wanted = {task_id for one in self.candidates for task_id in one.task_ids}
+        return {row.task_id: row for row in rows if row.task_id in wanted}
 
     def task_ids(self, alias: str) -> tuple[str, ...]:
         """The ordered ids of one candidate. Raises KeyError for one that is not in the plan."""
@@ -284,4 +290,4 @@ def _reasons(
 
 
 def _about(code: str, subject: str, message: str, fix: str) -> Problem:
-    return refusal(Gate.CONTAMINATION, code, message, place=Place(subject=subject), fix=fix)
+    return refusal(SourceGate.CONTAMINATION, code, message, place=Place(subject=subject), fix=fix)

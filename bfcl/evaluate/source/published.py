@@ -12,7 +12,7 @@ from bfcl.canonical import Json, canonical_text
 from bfcl.digest import Digest, sha256_of
 from bfcl.errors import BfclError, EvalError, Problem, ReleaseError, raise_all
 from bfcl.evaluate.settings.model import ClaimedSource
-from bfcl.evaluate.source.gates import REGENERATE, Gate, Place, refusal, retold
+from bfcl.evaluate.source.gates import REGENERATE, Place, SourceGate, refusal, retold
 from bfcl.located import Document, parse_json
 from bfcl.pack.layout import shown
 from bfcl.release.differences import differences
@@ -55,10 +55,10 @@ def open_source(source: ClaimedSource) -> Opened:
     manifest = read.document.value
     assert isinstance(manifest, Mapping)
     release, faults = _opened(source.manifest, manifest)
-    raise_all(EvalError, [problem for gate, problem in faults if gate is Gate.MANIFEST])
+    raise_all(EvalError, [problem for gate, problem in faults if gate is SourceGate.MANIFEST])
     raise_all(EvalError, list(_shape_problems(read.document, manifest, source.manifest)))
     raise_all(EvalError, list(_drift_problems(read, source)))
-    raise_all(EvalError, [problem for gate, problem in faults if gate is Gate.PUBLICATION])
+    raise_all(EvalError, [problem for gate, problem in faults if gate is SourceGate.PUBLICATION])
     if release is None:
         raise EvalError([problem for _, problem in faults])
     raise_all(EvalError, list(_publication_problems(release, read.document)))
@@ -72,23 +72,25 @@ def _read(path: Path) -> _Read:
     elif path.is_symlink() or not path.is_file():
         fault = "is missing or no regular file; expected the manifest of a published run"
     if fault is not None:
-        raise EvalError(refusal(Gate.MANIFEST, MANIFEST_INVALID, fault, place=Place(file=path), fix=_NAME_IT))
+        raise EvalError(refusal(SourceGate.MANIFEST, MANIFEST_INVALID, fault, place=Place(file=path), fix=_NAME_IT))
     try:
         data = path.read_bytes()
         document = parse_json(data, path=shown(path), code=MANIFEST_INVALID)
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
-        problem = refusal(Gate.MANIFEST, MANIFEST_INVALID, message, place=Place(file=path), fix="make it readable")
+        problem = refusal(
+            SourceGate.MANIFEST, MANIFEST_INVALID, message, place=Place(file=path), fix="make it readable"
+        )
         raise EvalError(problem) from None
     except BfclError as error:
-        raise EvalError(retold(Gate.MANIFEST, MANIFEST_INVALID, error.problems, file=path)) from None
+        raise EvalError(retold(SourceGate.MANIFEST, MANIFEST_INVALID, error.problems, file=path)) from None
     if not isinstance(document.value, Mapping):
         message = "holds no JSON object; expected a run manifest"
-        raise EvalError(refusal(Gate.MANIFEST, MANIFEST_INVALID, message, place=Place(file=path), fix=_NAME_IT))
+        raise EvalError(refusal(SourceGate.MANIFEST, MANIFEST_INVALID, message, place=Place(file=path), fix=_NAME_IT))
     return _Read(document, sha256_of(data))
 
 
-def _opened(path: Path, manifest: Mapping[str, Json]) -> tuple[Release | None, list[tuple[Gate, Problem]]]:
+def _opened(path: Path, manifest: Mapping[str, Json]) -> tuple[Release | None, list[tuple[SourceGate, Problem]]]:
     """The release, or what is wrong with its manifest and which gate says so."""
     try:
         return open_release(path.parent), []
@@ -96,14 +98,14 @@ def _opened(path: Path, manifest: Mapping[str, Json]) -> tuple[Release | None, l
         return None, [_sorted(problem, path, manifest) for problem in error.problems]
 
 
-def _sorted(problem: Problem, path: Path, manifest: Mapping[str, Json]) -> tuple[Gate, Problem]:
+def _sorted(problem: Problem, path: Path, manifest: Mapping[str, Json]) -> tuple[SourceGate, Problem]:
     field, message = problem.field or "", problem.message
-    gate, code = Gate.MANIFEST, MANIFEST_INVALID
+    gate, code = SourceGate.MANIFEST, MANIFEST_INVALID
     if field in _HASHES:
-        gate, code = Gate.BYTES, HASH_MISMATCH
+        gate, code = SourceGate.BYTES, HASH_MISMATCH
         message = f"{message}; it is {canonical_text(_at(manifest, field))}"
     elif field.startswith(_LATER):
-        gate, code = Gate.PUBLICATION, PUBLICATION_INVALID
+        gate, code = SourceGate.PUBLICATION, PUBLICATION_INVALID
     # Named as every gate names it, wherever the process stands.
     [told] = retold(gate, code, [dataclasses.replace(problem, path=shown(path), message=message)])
     return gate, told
@@ -130,17 +132,17 @@ def _shape_problems(document: Document, manifest: Mapping[str, Json], path: Path
         if not isinstance(value, str) or not pattern.fullmatch(value):
             message = f"{'.'.join(place)} is {canonical_text(value)}; expected {expected}"
             where = Place(file=path, line=document.line(place), field=".".join(place))
-            yield refusal(Gate.MANIFEST, MANIFEST_INVALID, message, place=where)
+            yield refusal(SourceGate.MANIFEST, MANIFEST_INVALID, message, place=where)
     pack = manifest["pack"]
     files = pack.get("files") if isinstance(pack, Mapping) else None
     if not isinstance(files, Mapping) or not all(isinstance(one, str) for one in files.values()):
         where = Place(file=path, line=document.line(("pack", "files")), field="pack.files")
         message = "pack.files is no object of digests; expected every file of the pack"
-        yield refusal(Gate.MANIFEST, MANIFEST_INVALID, message, place=where)
+        yield refusal(SourceGate.MANIFEST, MANIFEST_INVALID, message, place=where)
     run_id = manifest["run_id"]
     if not isinstance(run_id, str) or not run_id.strip():
         where = Place(file=path, line=document.line(("run_id",)), field="run_id")
-        yield refusal(Gate.MANIFEST, MANIFEST_INVALID, "run_id is blank; expected an id", place=where)
+        yield refusal(SourceGate.MANIFEST, MANIFEST_INVALID, "run_id is blank; expected an id", place=where)
 
 
 def _drift_problems(read: _Read, source: ClaimedSource) -> Iterator[Problem]:
@@ -157,10 +159,10 @@ def _drift_problems(read: _Read, source: ClaimedSource) -> Iterator[Problem]:
         if manifest[name] != wanted:
             place = Place(file=source.manifest, line=document.line((name,)), field=name)
             told = f"{name} is {canonical_text(manifest[name])}, the configuration was read against"
-            yield refusal(Gate.DRIFT, MANIFEST_DRIFT, f"{told} {canonical_text(wanted)}", place=place, fix=_AGAIN)
+            yield refusal(SourceGate.DRIFT, MANIFEST_DRIFT, f"{told} {canonical_text(wanted)}", place=place, fix=_AGAIN)
     if read.digest != source.manifest_hash:
         message = f"the file has {read.digest}, the configuration was read against {source.manifest_hash}"
-        yield refusal(Gate.DRIFT, MANIFEST_DRIFT, message, place=Place(file=source.manifest), fix=_AGAIN)
+        yield refusal(SourceGate.DRIFT, MANIFEST_DRIFT, message, place=Place(file=source.manifest), fix=_AGAIN)
 
 
 def _publication_problems(release: Release, document: Document) -> Iterator[Problem]:
@@ -169,7 +171,7 @@ def _publication_problems(release: Release, document: Document) -> Iterator[Prob
     for found in differences(release.manifest["publication"], wanted, ("publication",)):
         place = Place(file=release.run_dir / MANIFEST_FILE, line=document.line(found.path), field=found.field)
         message = f"{found.field} {found.told}"
-        yield refusal(Gate.PUBLICATION, PUBLICATION_INVALID, message, place=place, fix=REGENERATE)
+        yield refusal(SourceGate.PUBLICATION, PUBLICATION_INVALID, message, place=place, fix=REGENERATE)
 
 
 def _info(table: PublishedTable) -> BenchmarkInfo:

@@ -13,7 +13,7 @@ from bfcl.canonical import canonical_text
 from bfcl.digest import Digest, Sha256Stream, sha256_file
 from bfcl.errors import BfclError, EvalError, Problem, ReleaseError, raise_all
 from bfcl.evaluate.settings.model import ClaimedSource
-from bfcl.evaluate.source.gates import SHOWN, Gate, Place, refusal, retold
+from bfcl.evaluate.source.gates import SHOWN, Place, SourceGate, refusal, retold
 from bfcl.evaluate.source.published import HASH_MISMATCH, PUBLICATION_INVALID
 from bfcl.exports.decode_row import decode_row
 from bfcl.exports.row import ExportRow
@@ -59,9 +59,9 @@ def read_tables(release: Release, source: ClaimedSource) -> Tables:
     try:
         decoded = _decoded(release)
         seen = compare_selection(release.path("raw"), release.path("published"))
-        held_out = retold(Gate.ROWS, PUBLICATION_INVALID, held_out_problems(release))
+        held_out = retold(SourceGate.ROWS, PUBLICATION_INVALID, held_out_problems(release))
     except ReleaseError as error:
-        raise EvalError(retold(Gate.SCHEMA, SCHEMA_MISMATCH, error.problems)) from None
+        raise EvalError(retold(SourceGate.SCHEMA, SCHEMA_MISMATCH, error.problems)) from None
     found = [*_row_problems(release, seen), *_digest_problems(release, decoded.digests), *held_out]
     # Rows that are no raw rows have no place among them.
     found += [] if seen.differences else _order_problems(release, seen)
@@ -135,7 +135,7 @@ def _hash(release: Release, file: str, declared: Mapping[str, object], files: di
 
 
 def _unlike(release: Release, file: str, message: str, field: str | None = None) -> Problem:
-    return refusal(Gate.BYTES, HASH_MISMATCH, message, place=Place(file=release.run_dir / file, field=field))
+    return refusal(SourceGate.BYTES, HASH_MISMATCH, message, place=Place(file=release.run_dir / file, field=field))
 
 
 # --- gate 7: schema and rows ----------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _schema_problems(release: Release, name: TableName) -> list[Problem]:
     problem = schema_problem(release.path(name))
     if problem is None:
         return []
-    return retold(Gate.SCHEMA, SCHEMA_MISMATCH, [problem], file=release.path(name))
+    return retold(SourceGate.SCHEMA, SCHEMA_MISMATCH, [problem], file=release.path(name))
 
 
 def _decoded(release: Release) -> _Decoded:
@@ -184,7 +184,7 @@ def _decode(row: BenchmarkRow) -> ExportRow | list[str]:
 def _undecoded(release: Release, table: TableName, number: int, row: BenchmarkRow, message: str) -> Problem:
     place = Place(file=release.path(table), field=row["task_id"])
     told = f"row {number}, `{row['task_id']}`: {message}"
-    return refusal(Gate.SCHEMA, SCHEMA_MISMATCH, told, place=place)
+    return refusal(SourceGate.SCHEMA, SCHEMA_MISMATCH, told, place=place)
 
 
 # --- gate 8: published against raw ----------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def _order_problems(release: Release, seen: Comparison) -> Iterator[Problem]:
     try:
         rows = [row for row in read_rows(path, _SELECTION) if row["selected"]]
     except BfclError as error:
-        yield from retold(Gate.ROWS, PUBLICATION_INVALID, error.problems, file=path)
+        yield from retold(SourceGate.ROWS, PUBLICATION_INVALID, error.problems, file=path)
         return
     ranked = sorted((-1 if row["selection_rank"] is None else row["selection_rank"], row["task_id"]) for row in rows)
     selected = [task_id for _, task_id in ranked]
@@ -236,7 +236,7 @@ def _named(task_id: str | None) -> str:
 
 
 def _unpublished(release: Release, name: TableName, message: str, field: str | None = None) -> Problem:
-    return refusal(Gate.ROWS, PUBLICATION_INVALID, message, place=Place(file=release.path(name), field=field))
+    return refusal(SourceGate.ROWS, PUBLICATION_INVALID, message, place=Place(file=release.path(name), field=field))
 
 
 # --- gate 9: task ids -----------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def _id_problems(release: Release, seen: Comparison) -> Iterator[Problem]:
         for task_id, fault in faults[:SHOWN]:
             message = f"task id {canonical_text(task_id)} {fault}"
             place = Place(file=release.path(name), field="task_id")
-            yield refusal(Gate.TASK_IDS, TASK_INDEX_INVALID, message, place=place)
+            yield refusal(SourceGate.TASK_IDS, TASK_INDEX_INVALID, message, place=place)
         # A published row is a raw row too: once is enough.
         told.update(faults)
 

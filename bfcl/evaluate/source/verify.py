@@ -10,7 +10,7 @@ from bfcl.canonical import Json
 from bfcl.errors import EvalError, Problem, raise_all
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.exposures import read_exposures
-from bfcl.evaluate.source.gates import Gate, Place, refusal
+from bfcl.evaluate.source.gates import Place, SourceGate, refusal
 from bfcl.evaluate.source.held_out import check_held_out
 from bfcl.evaluate.source.oracle import RESOURCE_MISMATCH, check_oracle, probe
 from bfcl.evaluate.source.published import open_source
@@ -54,7 +54,7 @@ def _oracle(settings: EvalSettings, release: Release, *, probe_oracle: bool) -> 
         message = f"{lacking} with mode {', '.join(unprobed)}; expected an oracle that was probed"
         fix = "set `probe_oracle: true` and name the pack, or evaluate with `mode: [trace]`"
         place = Place(file=settings.path, field="source_oracle" if oracle is None else None)
-        raise EvalError(refusal(Gate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=fix))
+        raise EvalError(refusal(SourceGate.PROBE, RESOURCE_MISMATCH, message, place=place, fix=fix))
     return oracle
 
 
@@ -73,11 +73,11 @@ def _gold_problems(settings: EvalSettings, release: Release, tables: Tables) -> 
             "executable mode"
         )
         place = Place(file=release.run_dir / MANIFEST_FILE, field="gold_eligible")
-        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place, fix=_to_gold(reasons))
+        yield refusal(SourceGate.GOLD, UNAUTHORIZED, message, place=place, fix=_to_gold(reasons))
     elif others:
         message = f"gold_eligible is false in {rows} and true in {MANIFEST_FILE}; expected true in each row"
         place = Place(file=release.path("published"), field="gold_eligible")
-        yield refusal(Gate.GOLD, UNAUTHORIZED, message, place=place)
+        yield refusal(SourceGate.GOLD, UNAUTHORIZED, message, place=place)
 
 
 def _to_gold(reasons: Sequence[str]) -> str:
@@ -102,4 +102,4 @@ def _translation_problems(settings: EvalSettings) -> Iterator[Problem]:
         message = "translation_manifest names a localised benchmark; expected null: none is supported yet"
         place = Place(file=settings.path, field="translation_manifest")
         fix = "write `translation_manifest: null`"
-        yield refusal(Gate.TRANSLATION, LINEAGE_INVALID, message, place=place, fix=fix)
+        yield refusal(SourceGate.TRANSLATION, LINEAGE_INVALID, message, place=place, fix=fix)

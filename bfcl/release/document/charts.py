@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 SHOWN: Final = 30
 """Bars a chart has room for; the table below it has all."""
 
+LABEL_CHARACTERS: Final = 24
+"""Of a label beside a chart, unless it is told to have room for more."""
+
 _LABEL_PX: Final = 186
+"""Room for that many."""
 _BARS_PX: Final = 170
 _VALUE_PX: Final = 62
 _ROW_PX: Final = 22
 _CELL_PX: Final = 46
 _HEAD_PX: Final = 96
-_LABEL_CHARACTERS: Final = 24
 _HEAD_CHARACTERS: Final = 16
 _BAR: Final = "var(--bar)"
 _INK: Final = "currentColor"
@@ -59,7 +62,7 @@ def bars(of: Sequence[Bar]) -> str:
         for colour, length in bar.parts.items():
             values.append({"row": number, "from": start, "to": start + length, "colour": colour})
             start += length
-        ends.append({"row": number, "end": start, "label": clipped(bar.label, _LABEL_CHARACTERS), "shown": bar.shown})
+        ends.append({"row": number, "end": start, "label": clipped(bar.label, LABEL_CHARACTERS), "shown": bar.shown})
     longest = max((sum(bar.parts.values()) for bar in shown), default=0) or 1
     row = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(shown)))))
     across = alt.Scale(domain=[0, longest], nice=False, zero=True)
@@ -89,15 +92,18 @@ class Span(NamedTuple):
     shown: str
 
 
-def spans(of: Sequence[Span]) -> str:
-    """Shares on one scale from 0 to 1 with their intervals, at most `SHOWN`, as one `<svg>` element."""
+def spans(of: Sequence[Span], *, label_characters: int = LABEL_CHARACTERS) -> str:
+    """Shares on one scale from 0 to 1 with their intervals, at most `SHOWN`, as one `<svg>` element.
+
+    The more `label_characters` there is room for, the wider the chart.
+    """
     import altair as alt
 
     shown = of[:SHOWN]
     values: list[dict[str, Json]] = [
         {
             "row": number,
-            "label": clipped(span.label, _LABEL_CHARACTERS),
+            "label": clipped(span.label, label_characters),
             "shown": span.shown,
             "nothing": 0,
             "whole": 1,
@@ -124,7 +130,8 @@ def spans(of: Sequence[Span]) -> str:
         figure.encode(y=row, x=along("whole"), text="shown:N"),
     )
     height = max(1, len(shown)) * _ROW_PX
-    return _svg(layers, (_BARS_PX, height), {"left": _LABEL_PX, "right": _VALUE_PX, "top": 0, "bottom": 0})
+    left = _LABEL_PX * label_characters // LABEL_CHARACTERS
+    return _svg(layers, (_BARS_PX, height), {"left": left, "right": _VALUE_PX, "top": 0, "bottom": 0})
 
 
 def grid(counts: Mapping[tuple[str, str], int], rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -144,7 +151,7 @@ def grid(counts: Mapping[tuple[str, str], int], rows: Sequence[str], columns: Se
     # No darker than this, or the figures in it would not stand out in both schemes.
     shade = alt.Opacity("count:Q", legend=None, scale=alt.Scale(domain=[0, most], range=[0.04, 0.5]))
     names: list[dict[str, Json]] = [
-        {"row": number, "label": clipped(one, _LABEL_CHARACTERS)} for number, one in enumerate(rows)
+        {"row": number, "label": clipped(one, LABEL_CHARACTERS)} for number, one in enumerate(rows)
     ]
     heads: list[dict[str, Json]] = [
         {"column": number, "label": clipped(one, _HEAD_CHARACTERS)} for number, one in enumerate(columns)

@@ -3,7 +3,7 @@
     done = finish(site, {"potter": gold, "novice": instead({2: words("No.")})})
     open_finished(done)
 
-A manner says what a candidate answers: it gets the task's script, the number of the turn and the messages.
+A conduct says what a candidate answers: it gets the task's script, the number of the turn and the messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.evaluate.driven import Message, as_expected
 from tests.evaluate.source.builder import Site, site_of
 from tests.system.project import write_project
 
-Manner = Callable[[Script, int], Message | int]
+Conduct = Callable[[Script, int], Message | int]
 """The message of a reply, or an HTTP status."""
 Data = dict[str, Any]
 Edit = Callable[[Data], None]
@@ -47,16 +47,16 @@ def gold(script: Script, turn: int) -> Message:
     return as_expected(script.turns[turn])
 
 
-def departing(change: Callable[[Data], None]) -> Manner:
+def departing(change: Callable[[Data], None]) -> Conduct:
     """As expected, but for the first turn of calls, whose message `change` edits."""
 
-    def manner(script: Script, turn: int) -> Message | int:
+    def conduct(script: Script, turn: int) -> Message | int:
         message: Data = json.loads(json.dumps(gold(script, turn)))
         if turn == next((one.index for one in script.turns if one.calls), None):
             change(message)
         return message
 
-    return manner
+    return conduct
 
 
 def first_arguments(change: Callable[[Data], Json]) -> Callable[[Data], None]:
@@ -86,7 +86,7 @@ def truncated(message: Data) -> None:
 lower_case = first_arguments(
     lambda arguments: {name: one.lower() if isinstance(one, str) else one for name, one in arguments.items()}
 )
-DEPARTURES: Mapping[str, Manner] = {
+DEPARTURES: Mapping[str, Conduct] = {
     "gold": gold,
     "lower": departing(lower_case),
     "broken": departing(first_arguments(lambda _: "{")),
@@ -107,8 +107,8 @@ def scripts_of(site: Site) -> list[Script]:
 
 
 @contextmanager
-def serving(scripts: Sequence[Script], manners: Mapping[str, Manner]) -> Iterator[str]:
-    """The API root of candidates that answer by their manner; the model's name is the alias."""
+def serving(scripts: Sequence[Script], manners: Mapping[str, Conduct]) -> Iterator[str]:
+    """The API root of candidates that answer by their conduct; the model's name is the alias."""
     by_seed = {canonical_text(script.seed_messages): script for script in scripts}
     seeds = max(len(script.seed_messages) for script in scripts)
 
@@ -205,7 +205,7 @@ def config(site: Site, aliases: Sequence[str], base_url: str, out: Path, *, exec
 
 
 def finish(
-    site: Site, manners: Mapping[str, Manner], *edits: Edit, name: str = "out", executable: bool = False
+    site: Site, manners: Mapping[str, Conduct], *edits: Edit, name: str = "out", executable: bool = False
 ) -> Path:
     """Evaluate to the end; returns the output directory `name`."""
     out = site.root / name
@@ -246,15 +246,15 @@ def repeating(data: Data) -> None:
     data["limits"]["max_parallel_tasks"] = 1
 
 
-def unsteady() -> Manner:
+def unsteady() -> Conduct:
     """As expected, but for the second time that each task is begun."""
     begun: dict[str, int] = {}
 
-    def manner(script: Script, turn: int) -> Message | int:
+    def conduct(script: Script, turn: int) -> Message | int:
         begun[script.task_id] = begun.get(script.task_id, 0) + (turn == 0)
         return {"content": " ", "finish_reason": "stop"} if begun[script.task_id] == 2 else gold(script, turn)
 
-    return manner
+    return conduct
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bfcl.evaluate.after.failures import STATES_SHOWN, Episode, Failure, failure_json, failure_of
 from bfcl.evaluate.after.failures_page import code, failures_page
 from bfcl.evaluate.score.episode import score_episode
-from tests.evaluate.driven import SCORING, Answer, answering, calls, one_group, play, wire_call
+from tests.evaluate.driven import SCORING, Answer, answering, calls, one_group, play, script, wire_call, words
 from tests.evaluate.score.episodes import ANSWERS, READ_1, Told
 
 
@@ -49,6 +49,12 @@ def test_failure_json_tells_gate_turn_calls_and_who_is_answerable() -> None:
         "turn_index": 0,
     }
     assert told["failed_gates"] == ["arguments", "trace_completion"]
+    assert told["went_wrong"] == {
+        "turn_index": 0,
+        "what": "a call has other arguments than expected",
+        "remark": None,
+    }
+    assert told["last_attempt"] is None
     assert told["conversation"] == list(one_group().seed_messages)
     assert told["calls"] == [one.to_json() for one in found.calls]
     assert told["state_difference"] is None
@@ -98,6 +104,23 @@ def test_failures_page_shows_calls_argument_by_argument() -> None:
     assert "| arguments | candidate |  | 1 |\n" in page
     assert '| `valve` | `"V-0"` | `"V-9"` | differs |\n' in page
     assert "Call `read_valve` fits.\n" in page
+
+
+def test_failures_page_tells_where_to_begin_before_the_gate_that_failed_first() -> None:
+    of = script()
+    evidence = play(of, answering(of, {1: words(" ")}))
+    score = score_episode(of, evidence, SCORING)
+    found = failure_of(Episode(script=of, evidence=evidence, score=score, prompt_of=lambda _: None), SCORING)
+    assert found is not None
+    page = failures_page("small", [found], 3)
+    assert "| what went wrong first | tasks |\n|---|---:|\n| it said nothing where words were due | 1 |\n" in page
+    assert (
+        "- went wrong first: assistant turn 2 of 4: it said nothing where words were due\n"
+        "- first failing gate: tool_selection (tool_selection.mismatch)\n"
+        "- the gate tool_selection counts what assistant turn 3 expects, too; that turn was never asked, because the "
+        "conversation had ended\n"
+    ) in page
+    assert "- shown below: assistant turn 2; the call ended as completed\n" in page
 
 
 def test_failures_page_keeps_what_models_write_from_becoming_markup() -> None:

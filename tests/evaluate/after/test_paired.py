@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bfcl.evaluate.after.paired import (
     Pair,
-    Played,
+    Tries,
     difference_interval,
     flips,
     group_tests,
@@ -34,8 +34,8 @@ def pair(
             call_order="any",
             template_id=template,
         ),
-        first=Played(successes=first[0], trials=first[1]),
-        second=Played(successes=second[0], trials=second[1]),
+        first=Tries(successes=first[0], trials=first[1]),
+        second=Tries(successes=second[0], trials=second[1]),
     )
 
 

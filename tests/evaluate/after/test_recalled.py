@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.evaluate.after.recalled import RecalledResults
+from bfcl.evaluate.after.recalled import recalled_results
 from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.records import EpisodeEvidence, EpisodeStatus
@@ -43,9 +43,9 @@ def again(
 ) -> EpisodeEvidence:
     """The episode driven over its record."""
     script = script_of(row)
-    asking = Asking(candidate=candidate(), client=answering(script, answers), mode="executable")
-    results = RecalledResults(evidence, studio.spec(row), scoring)
-    return asyncio.run(drive(script, asking, results, scoring, LIMITS, clock=lambda: 0.0))
+    asking = Asking(candidate=candidate(), client=answering(script, answers), mode="executable", clock=lambda: 0.0)
+    results = recalled_results(evidence, studio.spec(row), scoring)
+    return asyncio.run(drive(script, asking, results, scoring, LIMITS))
 
 
 def bare(evidence: EpisodeEvidence) -> EpisodeEvidence:
@@ -103,7 +103,11 @@ BROKEN: Sequence[tuple[str, Sequence[Edit], EpisodeStatus]] = [
         [replace("assertions.py", ASSERT, f"{ASSERT}    raise KeyError\n")],
         "assertion_infrastructure_failed",
     ),
-    ("kiln_status", CLOCKED, "oracle_session_failed"),
+    (
+        "kiln_status",
+        [*CLOCKED, replace("assertions.py", ASSERT, f"{ASSERT}    import os; os._exit(1)\n")],
+        "oracle_session_failed",
+    ),
     ("last_firing", CLOCKED, "oracle_session_failed"),
     (
         "last_firing",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.digest import Digest
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.after.rebuild import rebuild
 from bfcl.evaluate.after.seen import EveryTrial, FirstTrial, SeenEpisode, failures_of, messages_sent
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
@@ -74,16 +74,16 @@ def test_trials_that_the_run_stopped_do_not_count(outcomes: list[bool | None]) -
     for trial, outcome in enumerate(outcomes):
         every.see(replace(of[outcome], trial=trial))
     counted = [outcome for outcome in outcomes if outcome is not None]
-    wanted = {"t1": Played(successes=sum(counted), trials=len(counted))} if counted else {}
-    assert every.played("small", ["absent", "t1"]) == wanted
-    assert every.played("other", ["t1"]) == {}
+    wanted = {"t1": Tries(successes=sum(counted), trials=len(counted))} if counted else {}
+    assert every.tries("small", ["absent", "t1"]) == wanted
+    assert every.tries("other", ["t1"]) == {}
 
 
 def test_trial_that_was_driven_once_more_takes_the_place_of_the_one_before() -> None:
     every = EveryTrial(2)
     for trial, score in ((0, STOPPED), (1, BAD), (2, GOOD)):
         every.see(replace(score, trial=trial))
-    assert every.played("small", ["t1"]) == {"t1": Played(successes=1, trials=2)}
+    assert every.tries("small", ["t1"]) == {"t1": Tries(successes=1, trials=2)}
 
 
 def test_failures_tell_what_was_sent_as_it_is_on_record(evaluated: Evaluated) -> None:

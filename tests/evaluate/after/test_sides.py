@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bfcl.errors import ConfigError
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.after.recorded_settings import Whereabouts
-from bfcl.evaluate.after.sides import kinds_by_task, played_by_task, side_of
+from bfcl.evaluate.after.sides import kinds_by_task, side_of, tries_by_task
 from tests.evaluate.after.finishing import Evaluated
 from tests.evaluate.refusals import refused
 
@@ -52,18 +52,18 @@ def test_side_of_refuses_what_is_no_evaluation(tmp_path: Path) -> None:
     assert problem.code == "eval_artifact_invalid"
 
 
-def test_played_by_task_counts_every_trial_where_tasks_are_repeated(evaluated: Evaluated) -> None:
-    unsteady = played_by_task(side_of(f"{evaluated.repeated}:unsteady"), None)
-    gold = played_by_task(side_of(f"{evaluated.repeated}:gold"), None)
+def test_tries_by_task_counts_every_trial_where_tasks_are_repeated(evaluated: Evaluated) -> None:
+    unsteady = tries_by_task(side_of(f"{evaluated.repeated}:unsteady"), None)
+    gold = tries_by_task(side_of(f"{evaluated.repeated}:gold"), None)
     task_ids = [row["task_id"] for row in evaluated.site.rows()]
     assert list(unsteady) == list(gold) == task_ids
-    assert set(gold.values()) == {Played(successes=3, trials=3)}
-    assert set(unsteady.values()) == {Played(successes=2, trials=3)}
+    assert set(gold.values()) == {Tries(successes=3, trials=3)}
+    assert set(unsteady.values()) == {Tries(successes=2, trials=3)}
 
 
-def test_played_by_task_reads_the_table_where_nothing_is_repeated(evaluated: Evaluated) -> None:
-    found = played_by_task(side_of(f"{evaluated.trace}:gone"), None)
-    assert set(found.values()) == {Played(successes=0, trials=1)}
+def test_tries_by_task_reads_the_table_where_nothing_is_repeated(evaluated: Evaluated) -> None:
+    found = tries_by_task(side_of(f"{evaluated.trace}:gone"), None)
+    assert set(found.values()) == {Tries(successes=0, trials=1)}
 
 
 def test_kinds_by_task_are_those_of_the_benchmark(evaluated: Evaluated, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 from bfcl.digest import sha256_file
 from bfcl.evaluate.artifacts.commit import Origin, Written, commit
 from bfcl.evaluate.artifacts.committed import verify_committed
-from bfcl.evaluate.artifacts.result import CandidateResult, Result
-from bfcl.evaluate.score.aggregate import aggregate
+from bfcl.evaluate.artifacts.result import Result
 from bfcl.tables.task_results import TASK_RESULTS_FILE, read_task_results
 from tests.evaluate.measuring import measured, result_of, right
 from tests.evaluate.refusals import refused
@@ -78,21 +77,8 @@ def test_table_with_other_rows_is_refused(result: Result) -> None:
     renamed = replace(one, candidate=replace(one.candidate, canonical_id="hub:other@x"))
     for file in FILES[:3]:
         (result.settings.outputs.output_dir / file).unlink()
-    (problem,) = refused(lambda: commit(_aggregated(result, renamed), (), ORIGIN))
+    (problem,) = refused(lambda: commit(replace(result, candidates=(renamed,)), (), ORIGIN))
     assert problem.message == "holds other rows than these answers give"
-
-
-def _aggregated(result: Result, one: CandidateResult) -> Result:
-    """The result with an aggregate under the candidate's new name."""
-    again = aggregate(
-        one.scores,
-        alias=one.candidate.alias,
-        canonical_id=one.candidate.canonical_id,
-        scope=result.scope,
-        task_ids=result.plan.task_ids("small"),
-        identities=result.identities,
-    )
-    return replace(result, candidates=(replace(one, aggregate=again),))
 
 
 def test_aggregate_that_is_not_of_its_scores_is_refused_before_anything_is_written(result: Result) -> None:

@@ -21,12 +21,13 @@ from typing import Any
 
 from bfcl.canonical import Json
 from bfcl.config.model import RunConfig
+from bfcl.evaluate.drive.answers import SessionAnswers
 from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.desk import open_desk
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.drive.script import read_script
-from bfcl.evaluate.drive.task_spec import TaskSpec, TaskSpecs
+from bfcl.evaluate.drive.task_spec import TaskSpec, TaskSpecs, published_specs
 from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.settings.model import Limits, Scoring
 from bfcl.exports.decode_row import decode_row
@@ -68,7 +69,7 @@ class Benchmark:
         return [row for row in self.rows if row.published["template_id"] == template_id][number]
 
     def specs(self) -> TaskSpecs:
-        return TaskSpecs(self.pack, self.manifest, self.rows)
+        return published_specs(self.pack, self.manifest, self.rows)
 
     def spec(self, row: ExportRow) -> TaskSpec:
         return self.specs().of(row)
@@ -137,12 +138,14 @@ def play_live(
 ) -> EpisodeEvidence:
     """Drive one row against the oracle; the candidate does as expected but for the turns in `instead`."""
     script = read_script(row)
-    asking = Asking(candidate=candidate(), client=client or answering(script, instead), mode="executable")
+    asking = Asking(
+        candidate=candidate(), client=client or answering(script, instead), mode="executable", clock=lambda: 0.0
+    )
 
     async def play() -> EpisodeEvidence:
         async with open_desk(pack or made.pack, made.limited(**timeouts)) as desk:
-            results = LiveResults(desk, spec or made.spec(row), scoring)
-            return await drive(script, asking, results, scoring, limits, clock=lambda: 0.0)
+            own = spec or made.spec(row)
+            return await drive(script, asking, LiveResults(SessionAnswers(desk, own), own, scoring), scoring, limits)
 
     return asyncio.run(play())
 

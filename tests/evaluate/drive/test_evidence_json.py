@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from bfcl.evaluate.drive.evidence_json import UnreadableEvidenceError, evidence_json, read_evidence, reader_of
+from bfcl.canonical import canonical_json
+from bfcl.evaluate.drive.evidence_json import (
+    UnreadableEvidenceError,
+    evidence_json,
+    evidence_text,
+    read_evidence,
+    reader_of,
+)
 from bfcl.evaluate.records import (
     AssertionEvidence,
     CallMatch,
@@ -55,6 +62,14 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from objects(one)
+
+
+def test_text_of_an_episode_is_its_canonical_json(studio: Benchmark) -> None:
+    evidence = play_live(studio, studio.row("last_firing"))
+    assert evidence.final_state is not None
+    for state in (evidence.final_state, None, '{"größe":"\\u0001\\""}'):
+        one = dataclasses.replace(evidence, final_state=state)
+        assert evidence_text(one) == canonical_json(evidence_json(one))
 
 
 FIELDS = [(kind, field.name) for kind in RECORDS for field in dataclasses.fields(kind)]

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from bfcl.evaluate.drive.answers import SessionAnswers
 from bfcl.evaluate.drive.asking import Asking
-from bfcl.evaluate.drive.desk import open_desk
+from bfcl.evaluate.drive.desk import OracleDesk, open_desk
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.exports.row import ExportRow
+from bfcl.oracle.protocol import Episode, EpisodeResult
 from tests.evaluate.drive.benchmark import Benchmark, other_pack, play_live, script_of, told
 from tests.evaluate.driven import LIMITS, SCORING, Message, answering, as_expected, calls, candidate, wire_call, words
 from tests.packs import replace
@@ -26,6 +28,7 @@ REASON = "tool_execution."
 KILN = '    return {"kiln": copy.deepcopy(_STATE["kilns"][kiln_id])}'
 STARTED = '    return {"status": "started", "firing_id": firing_id}'
 STATE = "def get_state():\n"
+READ = "def assert_kiln_read(*, state, trace, task, ctx):\n"
 FINE = ("completed", None, "not_applicable")
 
 
@@ -288,8 +291,71 @@ def test_oracle_that_answers_otherwise_when_it_is_asked_again_breaks_the_session
     )
     assert told(late) == [FINE, ("tool_error", None, "not_applicable")]
     assert (late.state_known, late.assertions) == (False, None)
-    ending = play_live(studio, studio.row("kiln_status"), pack=pack)
+    broken = replace("assertions.py", READ, f"{READ}    import os; os._exit(1)\n")
+    ending = play_live(studio, studio.row("kiln_status"), pack=other_pack(tmp_path, *edits, broken))
     assert (ending.status, ending.detail) == ("oracle_session_failed", late.detail)
+
+
+def test_ending_that_was_asked_with_the_last_calls_judges_the_answers_the_candidate_was_given(
+    studio: Benchmark, tmp_path: Path
+) -> None:
+    edits = (
+        replace("backend.py", KILN, KILN.replace("}", ', "at": time.monotonic_ns()}', 1)),
+        replace("backend.py", "import copy\n", "import copy\nimport time\n"),
+        replace("assertions.py", READ, f'{READ}    assert False, trace[0]["result"]["at"]\n'),
+    )
+    found = play_live(studio, studio.row("kiln_status"), pack=other_pack(tmp_path, *edits))
+    (execution,) = found.turns[0].executions
+    (judged,) = found.assertions or ()
+    assert (found.status, judged.verdict) == ("completed", "failed")
+    assert judged.detail == str(json.loads(execution.result or "")["at"])
+
+
+class Counting:
+    """A desk that keeps what it was asked."""
+
+    def __init__(self, desk: OracleDesk) -> None:
+        self._desk = desk
+        self.asked: list[Episode] = []
+
+    async def run(self, episode: Episode) -> EpisodeResult:
+        self.asked.append(episode)
+        return await self._desk.run(episode)
+
+
+@pytest.mark.parametrize(
+    ("template", "instead", "continuation", "expected"),
+    [
+        ("kiln_status", {}, "gold", ["session", "ending"]),
+        ("start_confirmed", {}, "gold", ["session", "ending"]),
+        ("last_firing", {}, "gold", ["session", "session", "ending"]),
+        # A reply that ends the episode is its last; calls that come after all have an ending of their own.
+        ("last_firing", {0: "other"}, "gold", ["session", "ending"]),
+        ("last_firing", {0: "other"}, "live", ["session", "session", "session", "final"]),
+        ("kiln_status", {1: "other"}, "gold", ["session", "ending", "ending"]),
+        ("kiln_status", {0: "melt"}, "gold", ["session", "final"]),
+    ],
+)
+def test_ending_is_asked_along_with_the_last_calls_that_are_expected(
+    studio: Benchmark, template: str, instead: dict[int, str], continuation: Any, expected: list[str]
+) -> None:
+    row = studio.row(template)
+    script, spec = script_of(row), studio.spec(row)
+    replies = {
+        "other": calls(wire_call("get_kiln", {"kiln_id": "K-2"})),
+        "melt": calls(wire_call("melt", {})),
+    }
+    scoring = dataclasses.replace(SCORING, executable_continuation=continuation)
+    client = answering(script, {turn: replies[name] for turn, name in instead.items()})
+    asking = Asking(candidate=candidate(), client=client, mode="executable", clock=lambda: 0.0)
+
+    async def play() -> Counting:
+        async with open_desk(studio.pack, studio.limited()) as desk:
+            counting = Counting(desk)
+            await drive(script, asking, LiveResults(SessionAnswers(counting, spec), spec, scoring), scoring, LIMITS)
+            return counting
+
+    assert [one.observe for one in asyncio.run(play()).asked] == expected
 
 
 # --- dependent arguments ------------------------------------------------------------------------------------------
@@ -383,7 +449,8 @@ def test_hundred_sessions_share_a_desk_and_none_sees_another(studio: Benchmark) 
     async def one(desk: Any, row: ExportRow) -> EpisodeEvidence:
         script = script_of(row)
         asking = Asking(candidate=candidate(), client=answering(script), mode="executable")
-        return await drive(script, asking, LiveResults(desk, specs.of(row), SCORING), SCORING, LIMITS)
+        results = LiveResults(SessionAnswers(desk, specs.of(row)), specs.of(row), SCORING)
+        return await drive(script, asking, results, SCORING, LIMITS)
 
     async def every() -> list[EpisodeEvidence]:
         async with open_desk(studio.pack, studio.config, jobs=4) as desk:

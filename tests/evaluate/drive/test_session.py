@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bfcl.evaluate.drive.session import Happened, Session, SessionBroken, reset_broke
 from bfcl.oracle.protocol import Breakdown, Episode, EpisodeResult, PlannedCall
 from bfcl.records.ids import TaskId
+from bfcl.records.verdict import AssertionOutcome
 
 FRESH = Session(task_id=TaskId("t"), seed=5, mutating=frozenset({"set"}))
 GET = PlannedCall(tool="get", arguments={})
@@ -149,6 +151,63 @@ def test_session_breaks_where_what_came_before_does_not_come_again(result: Episo
     with pytest.raises(SessionBroken) as refusal:
         BEFORE.taken((GET,), result)
     assert str(refusal.value) == why
+
+
+# --- the last turn and the ending in one episode ------------------------------------------------------------------
+
+PASSED = AssertionOutcome(name="a", status="passed", detail=None)
+
+
+def test_last_turn_asks_for_its_calls_and_for_the_ending() -> None:
+    asked = BEFORE.last_turn((SET,), ("a",), {"x": 1}, frozenset({"slots"}))
+    assert asked == Episode(
+        task_id="t",
+        seed=5,
+        calls=(GET, SET, SET),
+        observe="ending",
+        watched=frozenset({1, 2}),
+        assertions=("a",),
+        task={"x": 1},
+        withheld=frozenset({"slots"}),
+    )
+    assert BEFORE.last_turn((), (), {}, frozenset({"slots"})).withheld == frozenset()
+
+
+def test_last_turn_parts_into_what_a_turn_and_an_ending_give() -> None:
+    states = ['{"n":0}', '{"n":1}', '{"n":1}']
+    whole = replace(answer(['{"a":1}', "{}"], states), assertions=(PASSED,))
+    turn, ending = FRESH.parted((GET, SET), whole)
+    assert turn == answer(['{"a":1}', "{}"], states[:2])
+    assert ending == replace(answer(['{"a":1}', "{}"], states[2:]), assertions=(PASSED,))
+    assert FRESH.parted((), answer(states=["{}"])) == (answer(), answer(states=["{}"]))
+
+
+@pytest.mark.parametrize(
+    ("states", "code", "phase"),
+    [
+        (["{}", "{}"], "state_raised", "state"),
+        (["{}", "{}", "{}"], "assertion_timeout", "assertion"),
+        (["{}", "{}", "{}"], "worker_crashed", "assertion"),
+    ],
+)
+def test_ending_that_broke_is_none_and_breaks_no_call(states: Sequence[str], code: str, phase: str) -> None:
+    result = answer(["{}"], states, broken(code, phase, None))
+    assert FRESH.parted((SET,), result) == (answer(["{}"], states[:2]), None)
+
+
+@pytest.mark.parametrize(
+    ("calls", "result"),
+    [
+        ((), answer(breakdown=broken("reset_raised", "reset", None))),
+        ((GET,), answer(states=["{}"], breakdown=broken("tool_raised"))),
+        ((SET,), answer(["{}"], ["{}"], broken("tool_timeout", "state"))),
+        ((GET,), answer(["{}"], breakdown=broken("worker_message_too_large"))),
+    ],
+)
+def test_last_turn_that_did_not_come_to_its_ending_is_a_turn_as_it_is(
+    calls: tuple[PlannedCall, ...], result: EpisodeResult
+) -> None:
+    assert FRESH.parted(calls, result) == (result, None)
 
 
 def test_reset_broke_says_why_in_words() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bfcl.canonical import canonical_text
 from bfcl.evaluate.drive.slots import recover
-from bfcl.evaluate.drive.task_spec import Declared, TaskSpecs
+from bfcl.evaluate.drive.task_spec import Declared, published_specs
 from bfcl.oracle.protocol import ResultPath
 from bfcl.records.task import Task
 from bfcl.stages.executable_replay import task_view
@@ -72,7 +72,7 @@ def test_assertion_that_reads_an_unrecovered_slot_is_an_infrastructure_error(tmp
         tmp_path, replace("assertions.py", line, f'{line}    assert task["slots"].get("kiln_id")\n')
     )
     other = dataclasses.replace(made, config=dataclasses.replace(made.config, random_seed=8))
-    specs = TaskSpecs(made.pack, other.manifest, made.rows)
+    specs = published_specs(made.pack, other.manifest, made.rows)
     reading, silent = made.row("kiln_status"), made.row("out_of_scope")
     assert specs.of(reading).task["unresolved_slots"] == ["kiln_id"]
     assert "slots" not in specs.of(reading).task

@@ -14,7 +14,7 @@ import pytest
 from bfcl.digest import sha256_json, sha256_of
 from bfcl.errors import EvalError
 from bfcl.evaluate.drive.evidence_json import UnreadableEvidenceError, evidence_json, read_evidence
-from bfcl.evaluate.drive.tool_trace_cache import FILE, EpisodeRequest, Played, ToolTraceCache
+from bfcl.evaluate.drive.tool_trace_cache import FILE, EpisodeRequest, RecordedEpisode, ToolTraceCache, digest_of
 from bfcl.evaluate.records import EpisodeEvidence
 from tests.evaluate.drive.benchmark import Benchmark, play_live
 from tests.evaluate.driven import calls, wire_call
@@ -133,7 +133,7 @@ def test_cache_gives_back_what_it_recorded_in_the_order_of_beginning(path: Path,
     written = recorded(path, (request("a"), evidence), (request("b"), other))
     for cache in (written, ToolTraceCache(path)):
         assert (cache.find(request("a")), cache.find(request("b")), cache.find(request("c"))) == (evidence, other, None)
-        assert [*cache.episodes()] == [Played(request("a"), evidence), Played(request("b"), other)]
+        assert [*cache.episodes()] == [RecordedEpisode(request("a"), evidence), RecordedEpisode(request("b"), other)]
         assert len(cache) == 2
     kinds = [json.loads(line)["record_type"] for line in path.read_text(encoding="utf-8").splitlines()]
     assert kinds == ["request", "request", "completion", "completion"]
@@ -177,6 +177,16 @@ def test_cache_records_an_episode_that_was_taken_over(path: Path, evidence: Epis
     cache = ToolTraceCache(path)
     asyncio.run(cache.put(request(), evidence))
     assert ToolTraceCache(path).find(request()) == evidence
+
+
+def test_digests_are_those_of_the_episodes_recorded_whole(path: Path, evidence: EpisodeEvidence) -> None:
+    other = dataclasses.replace(evidence, status="candidate_mismatch")
+    cache = recorded(path, (request("a"), evidence), (request("b"), other), (request("c"), None))
+    assert [*cache.digests()] == [digest_of(request("b"), other), digest_of(request("a"), evidence)]
+    assert len({digest_of(request(key), one) for key in "ab" for one in (evidence, other)}) == 4
+    forge(path, lambda one: one["payload"].update(trial=1), 2)
+    with pytest.raises(EvalError, match="changed while it was in use"):
+        [*cache.digests()]
 
 
 def test_cache_refuses_another_completion_of_one_episode(path: Path, evidence: EpisodeEvidence) -> None:

@@ -22,7 +22,7 @@ from bfcl.digest import sha256_of
 from bfcl.evaluate.drive.script import read_script
 from bfcl.evaluate.held_out.playing import Chat
 from bfcl.evaluate.held_out.private import PrivateTasks, private_tasks
-from bfcl.evaluate.held_out.report import HeldOutReport
+from bfcl.evaluate.held_out.report import Basis, HeldOutReport
 from bfcl.evaluate.held_out.run import run_held_out
 from bfcl.evaluate.records import EpisodeStatus, Script, TaskScore
 from bfcl.evaluate.settings.model import (
@@ -173,7 +173,10 @@ class Bench:
     ) -> HeldOutReport:
         return asyncio.run(
             run_held_out(
-                self.settings, self.verified, self.plan, around, eval_run_id="run-1", seen=seen, private=private
+                Basis(eval_run_id="run-1", settings=self.settings, verified=self.verified, plan=self.plan),
+                around,
+                seen=seen,
+                private=private,
             )
         )
 

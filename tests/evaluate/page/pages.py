@@ -13,7 +13,7 @@ from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_of
 from bfcl.evaluate.after.failures import Episode, Failure, failure_of
 from bfcl.evaluate.after.finished import Finished, Measured
-from bfcl.evaluate.after.paired import Played
+from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.artifacts.committed import Committed
 from bfcl.evaluate.page.data import Entrant, Evaluation, PageData
 from bfcl.evaluate.page.usage import usage_of
@@ -72,8 +72,8 @@ def entrant(alias: str, answers: Sequence[Told], further: Sequence[Sequence[Told
     return Entrant(
         measured=measured(alias, scores),
         scores=scores,
-        played={
-            one.task_id: Played(
+        tries={
+            one.task_id: Tries(
                 successes=sum(each.task_success for each in (*scores, *later) if each.task_id == one.task_id),
                 trials=1 + len(further),
             )
@@ -95,7 +95,7 @@ def alike(alias: str, answer: Answer, tasks: int) -> Entrant:
         one,
         measured=measured(alias, scores),
         scores=scores,
-        played={each: Played(successes=int(score.task_success), trials=1) for each in ids},
+        tries={each: Tries(successes=int(score.task_success), trials=1) for each in ids},
         failures=tuple(
             dataclasses.replace(
                 failure,

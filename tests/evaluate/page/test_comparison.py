@@ -61,6 +61,6 @@ def test_speed_is_no_reason_not_to_compare() -> None:
 
 def test_candidates_without_a_counted_task_in_common_are_not_compared() -> None:
     one = entrant("a", [None, WRONG])
-    stopped = dataclasses.replace(one, played={})
+    stopped = dataclasses.replace(one, tries={})
     data = PageData(evaluations=(evaluation("one", [one]), evaluation("two", [stopped])))
     assert comparisons(data.labelled()).refused == (("one:a", "two:a", "tasks with a trial that counts"),)

@@ -51,6 +51,12 @@ def test_entry_tells_whose_and_what_and_why() -> None:
     assert (row["gate"], row["reason"], row["answerable"]) == ("arguments", "arguments.mismatch", "candidate")
     assert row["failed"] == ["arguments", "trace_completion"]
     assert (row["status"], row["turn"], row["near"]) == ("candidate_mismatch", 0, None)
+    assert (row["what"], row["remark"], row["last_attempt"]) == (
+        "a call has other arguments than expected",
+        None,
+        None,
+    )
+    assert row["wrong"] == f"assistant turn 1 of 2: {row['what']}"
 
 
 def test_entry_shows_calls_argument_by_argument_as_texts() -> None:

@@ -25,6 +25,27 @@ def test_headline_has_both_intervals_and_both_rates() -> None:
     assert len(figure.head) == len(figure.rows[0])
 
 
+@pytest.mark.parametrize("characters", [24, 25, 56])
+def test_label_that_does_not_fit_has_the_whole_width_and_is_not_cut(characters: int) -> None:
+    label = "m" * characters
+    (one,) = page_data({label: MIXED}).labelled()
+    short, whole = page_data({"a": MIXED}).labelled(), figures.headline_figure([headline(one)])
+    assert f">{label}<" in whole.svg
+    kinds = [figures.kind_figure([one, *short], "difficulty"), figures.kind_figure(short, "difficulty")]
+    assert [figure.wide for figure in kinds] == [True, False]
+    assert f">easy · {label}<" in kinds[0].svg or characters == 56
+
+
+def test_label_that_is_too_long_for_any_chart_keeps_both_of_its_ends() -> None:
+    label = f"{'evaluation-of-a-long-night' * 3}:the-candidate"
+    short = figures.shortened(label)
+    assert len(short) == figures.LONGEST_LABEL
+    assert short.startswith("evaluation-of-a-long-night")
+    assert "…" in short
+    assert short.endswith(":the-candidate")
+    assert figures.shortened("x" * figures.LONGEST_LABEL) == "x" * figures.LONGEST_LABEL
+
+
 def test_gate_figure_has_a_row_a_gate_and_who_failed_it() -> None:
     (one,) = page_data({"a": MIXED}).labelled()
     figure = figures.gate_figure(one)

@@ -29,7 +29,7 @@ def test_gathered_candidates_are_those_of_report_and_table(finished: Path) -> No
         own = [row for row in rows if row["candidate_alias"] == one.measured.alias]
         assert list(one.measured.results or ()) == own
         assert [score.task_success for score in one.scores] == [row["task_success"] for row in own]
-        assert {played.trials for played in one.played.values()} == {3}
+        assert {tries.trials for tries in one.tries.values()} == {3}
         assert one.repeated is not None
         assert one.usage.calls == one.usage.replies > 0
 
@@ -39,8 +39,8 @@ def test_page_and_breakdowns_tell_the_same_intervals(finished: Path) -> None:
     for one, overall in zip(gather([finished]).labelled(), (each["overall"] for each in told), strict=True):
         found = headline(one)
         assert found.clustered.to_json() == overall["clustered_by_template_id"]
-        assert found.standing.all.interval is not None
-        assert found.standing.all.interval.to_json() == overall["interval"]
+        assert found.shares.all.interval is not None
+        assert found.shares.all.interval.to_json() == overall["interval"]
 
 
 def test_page_and_failure_files_tell_the_same_failures(finished: Path, tmp_path: Path) -> None:

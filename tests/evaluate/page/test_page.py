@@ -88,6 +88,24 @@ def test_page_says_what_its_number_is(html: str) -> None:
         assert told in html
 
 
+def test_results_come_first_and_what_they_are_of_comes_last(html: str, elements: Elements) -> None:
+    order = [section["aria-labelledby"] for section in elements.all("section")]
+    assert order == [
+        "results-title",
+        "gates-title",
+        "kinds-title",
+        "comparison-title",
+        "cost-title",
+        "failures-title",
+        "provenance-title",
+    ]
+    results, provenance = html.index('id="results-title"'), html.index('id="provenance-title"')
+    for told in ("sha256:", "benchmark: run", "equal for every evaluation of it"):
+        assert told not in html[html.index("<main") : results]
+        assert html.index(told, html.index("<main")) > provenance
+    assert results < html.index("What this number is") < html.index('id="gates-title"')
+
+
 def test_allowed_publication_is_said() -> None:
     html = eval_page(page_data({"a": [None]}, publication_allowed=True, non_publication_reasons=[])).html.decode()
     assert '<span class="badge good">publication allowed</span>' in html

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bfcl.evaluate.page.rates import GateRate, by_kind, gate_rates, headline, standing
+from bfcl.evaluate.page.rates import GateRate, by_kind, gate_rates, headline, shares
 from bfcl.evaluate.score.breakdowns import clusters
 from bfcl.evaluate.score.intervals import cluster_bootstrap, wilson
 from bfcl.evaluate.score.rates import Rate
@@ -14,7 +14,7 @@ MIXED: list[Told] = [None, ANSWERS["wrong_value"], ANSWERS["unreachable"], None,
 
 def test_standing_tells_the_rate_with_and_without_stops_of_the_run() -> None:
     (one,) = page_data({"a": MIXED}).labelled()
-    found = standing(one.entrant.scores)
+    found = shares(one.entrant.scores)
     assert (found.all, found.own, found.stops) == (
         Rate(successes=2, tasks=5),
         Rate(successes=2, tasks=4),

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bfcl.errors import EvalError
-from bfcl.evaluate.drive.task_spec import TaskSpecs
 from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.run.asked import Nobody
-from bfcl.evaluate.run.episodes import Oracle, Player
+from bfcl.evaluate.run.episodes import Player, tasks_of
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.preflight import Prepared, prepare
@@ -49,13 +48,14 @@ def opened(arena: Arena, *edits: Edit) -> tuple[Prepared, Envelope]:
 
 def player(prepared: Prepared, records: Records, envelope: Envelope, live: Completing) -> Player:
     (candidate,) = prepared.settings.candidates
-    oracle = None
-    if prepared.settings.executable:
-        assert prepared.verified.pack is not None
-        specs = TaskSpecs(prepared.verified.pack, prepared.verified.manifest, list(prepared.rows.values()))
-        oracle = Oracle(specs=specs, desk=None)
     return Player(
-        prepared=prepared, candidate=candidate, records=records, live=live, meter=Meter(envelope), oracle=oracle
+        prepared=prepared,
+        candidate=candidate,
+        tasks=tasks_of(prepared),
+        records=records,
+        live=live,
+        meter=Meter(envelope),
+        desk=None,
     )
 
 

@@ -44,6 +44,17 @@ def test_signal_that_the_caller_ignores_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_what_the_work_gives_is_never_spelled_out() -> None:
+    class Large:
+        def __repr__(self) -> str:
+            raise AssertionError("a large result took long to be spelled out")
+
+    async def work() -> Large:
+        return Large()
+
+    assert isinstance(run_to_end(work()), Large)
+
+
 def test_work_may_run_in_another_thread() -> None:
     found: list[int] = []
 

@@ -62,6 +62,18 @@ def test_no_more_requests_are_let_through_than_allowed(cap: int, callers: int) -
     assert sent == list(range(min(cap, callers)))
 
 
+def test_calls_that_were_concluded_are_counted_and_no_others() -> None:
+    meter = Meter(envelope())
+
+    async def work() -> None:
+        for answer in (outcome(), None, replace(outcome(), response=None)):
+            await meter.lease()
+            meter.give_back(answer)
+
+    run(work())
+    assert meter.calls == 2
+
+
 def test_refusal_waits_until_calls_under_way_are_on_record() -> None:
     meter = Meter(envelope(max_requests=1))
     order: list[str] = []

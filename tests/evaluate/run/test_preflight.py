@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bfcl.evaluate.run.how import How
-from bfcl.evaluate.run.preflight import Prepared, prepare
+from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
-from tests.evaluate.arena import Arena, Data, Edit, executable, put
+from tests.evaluate.arena import KEY, Arena, Data, Edit, executable, put
 from tests.evaluate.refusals import refused
 from tests.evaluate.source.builder import Site, role
 from tests.evaluate.source.builder import put as edit
@@ -104,3 +104,30 @@ def test_unprobed_oracle_is_refused_for_an_executable_run(arena: Arena) -> None:
 def test_warnings_name_what_keeps_tasks_from_ending(arena: Arena) -> None:
     found = prepared(arena, put("candidates", 0, "inference", "tool_choice", value="required"))
     assert [warning.code for warning in found.warnings] == ["tool_choice_bars_turns"]
+
+
+def test_unset_key_is_told_once_with_everyone_who_needs_it(arena: Arena) -> None:
+    def three(config: Data) -> None:
+        (one,) = config["candidates"]
+        others = [
+            {
+                **one,
+                "alias": alias,
+                "model": alias,
+                "model_identity": {"source": "scripted", "model": alias},
+                "api": {**one["api"], "api_key_env": key},
+            }
+            for alias, key in (("other", KEY), ("paid", "PAID_KEY"))
+        ]
+        config["candidates"] = [one, *others]
+
+    settings = load_settings(arena.configure("mine", "http://127.0.0.1:9/v1", three))
+    told = unset_credentials(settings, How(environment={"PAID_KEY": "k"}))
+    assert [str(problem) for problem in told] == [
+        f"eval_candidate_credentials_missing: other, scripted: the environment variable {KEY} is not set, and the run "
+        "would stop at its first request\n"
+        f"  fix: export {KEY} with the provider's key before the run; for a server that wants none, any value"
+    ]
+    assert unset_credentials(settings, How(environment={"PAID_KEY": "k", KEY: "k"})) == ()
+    (unfit,) = unset_credentials(settings, How(environment={"PAID_KEY": "k", KEY: " k"}))
+    assert "holds what no HTTP header can carry, and the run would stop" in unfit.message

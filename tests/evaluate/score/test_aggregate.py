@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.digest import sha256_of
+from bfcl.digest import sha256_json, sha256_of
 from bfcl.evaluate.records import Aggregate, Count, TaskScore
 from bfcl.evaluate.score.aggregate import Identities, aggregate, aggregate_hash, aggregate_json
 from bfcl.evaluate.score.episode import score_hash
 from bfcl.evaluate.score.taxonomy import METRICS
+from bfcl.evaluate.source.plan import CandidateTasks
 from tests.evaluate.driven import SCORING
 from tests.evaluate.refusals import refused
 from tests.evaluate.score.episodes import ANSWERS, Told, assertions, executed, scored, traced
@@ -41,14 +42,15 @@ SCORES = [
 IDS = ["t-1", "t-2", "t-3"]
 
 
+def planned(ids: list[str], *, canonical_id: str = CANONICAL) -> CandidateTasks:
+    return CandidateTasks(
+        alias="small", canonical_id=canonical_id, task_ids=tuple(ids), task_ids_hash=sha256_json(ids), excluded=0
+    )
+
+
 def added(scores: list[TaskScore], ids: list[str] | None = None, **edits: Any) -> Aggregate:
-    given_: dict[str, Any] = {
-        "alias": "small",
-        "canonical_id": CANONICAL,
-        "scope": "trace",
-        "task_ids": IDS if ids is None else ids,
-        "identities": IDENTITIES,
-    }
+    tasks = planned(IDS if ids is None else ids, canonical_id=edits.pop("canonical_id", CANONICAL))
+    given_: dict[str, Any] = {"tasks": tasks, "scope": "trace", "identities": IDENTITIES}
     return aggregate(scores, **{**given_, **edits})
 
 

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 
 from bfcl.evaluate.scripted.candidate import ScriptedCandidate
-from bfcl.evaluate.scripted.server import Manner, Serving, serve
+from bfcl.evaluate.scripted.server import Conduct, Serving, serve
 from bfcl.exports.row import ExportRow
 
 
 @contextmanager
-def served(rows: Iterable[ExportRow] | ScriptedCandidate, *, manner: Manner | None = None) -> Iterator[Serving]:
+def served(rows: Iterable[ExportRow] | ScriptedCandidate, *, conduct: Conduct | None = None) -> Iterator[Serving]:
     """Serve from another thread while the block runs; raises behind it what broke the server."""
     started: SimpleQueue[Serving | BaseException] = SimpleQueue()
     broke: list[BaseException] = []
@@ -26,7 +26,7 @@ def served(rows: Iterable[ExportRow] | ScriptedCandidate, *, manner: Manner | No
     ended = asyncio.Event()
 
     async def listen() -> None:
-        async with serve(rows, manner=manner) as serving:
+        async with serve(rows, conduct=conduct) as serving:
             started.put(serving)
             await ended.wait()
 

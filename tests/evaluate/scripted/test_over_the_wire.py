@@ -13,20 +13,21 @@ from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.results import RecordedResults
 from bfcl.evaluate.drive.script import read_script
 from bfcl.evaluate.records import EpisodeEvidence
-from bfcl.evaluate.scripted.server import Manner, Serving, serve
-from bfcl.modelio.chat_live import LiveChat
+from bfcl.evaluate.scripted.server import Conduct, Serving, serve
+from bfcl.modelio.chat_live import ChatLimits, LiveChat
 from bfcl.modelio.credential import Credential
 from tests.evaluate import driven
 from tests.evaluate.scripted.rows import rows
 
-MANNER = Manner(retry_after_s=0, drip_s=0.001)
+CONDUCT = Conduct(retry_after_s=0, drip_s=0.001)
 
 
 async def play(serving: Serving, model: str, *, retries: int, timeout_s: float) -> list[EpisodeEvidence]:
     """Every task at once, against a server that listens."""
     candidate = replace(driven.candidate(), base_url=serving.base_url, model=model)
     credential = Credential("SMALL_KEY", {"SMALL_KEY": "canary"})
-    async with LiveChat(candidate, credential, max_retries=retries, timeout_s=timeout_s, max_parallel=8) as client:
+    limits = ChatLimits(max_retries=retries, timeout_s=timeout_s, max_parallel=8)
+    async with LiveChat(candidate, credential, limits) as client:
         asking = Asking(candidate=candidate, client=client, mode="trace")
         episodes = [
             drive(read_script(row), asking, RecordedResults(), driven.SCORING, driven.LIMITS) for row in rows(4)
@@ -35,12 +36,12 @@ async def play(serving: Serving, model: str, *, retries: int, timeout_s: float) 
 
 
 def outcomes(
-    model: str, *, retries: int = 0, timeout_s: float = 30.0, manner: Manner = MANNER
+    model: str, *, retries: int = 0, timeout_s: float = 30.0, conduct: Conduct = CONDUCT
 ) -> tuple[set[tuple[str, str]], int]:
     """Episode status and status of the last call, over all tasks; how many requests it took."""
 
     async def run() -> tuple[set[tuple[str, str]], int]:
-        async with serve(rows(4), manner=manner) as serving:
+        async with serve(rows(4), conduct=conduct) as serving:
             played = await play(serving, model, retries=retries, timeout_s=timeout_s)
             return {(one.status, one.turns[-1].call_status) for one in played}, serving.requests
 
@@ -48,7 +49,7 @@ def outcomes(
 
 
 def test_gold_completes_every_task_in_four_turns() -> None:
-    assert outcomes("scripted-gold", manner=Manner(key="canary")) == ({("completed", "completed")}, 16)
+    assert outcomes("scripted-gold", conduct=Conduct(key="canary")) == ({("completed", "completed")}, 16)
 
 
 def test_limited_rate_costs_a_second_request_each() -> None:
@@ -68,21 +69,21 @@ def test_garbage_is_the_candidates_failure() -> None:
 
 
 def test_drip_that_ends_in_time_is_a_reply() -> None:
-    assert outcomes("scripted-slow-drip", manner=Manner(drip_s=0.0)) == ({("completed", "completed")}, 16)
+    assert outcomes("scripted-slow-drip", conduct=Conduct(drip_s=0.0)) == ({("completed", "completed")}, 16)
 
 
 def test_drip_is_cut_by_the_total_deadline() -> None:
     # A byte always comes before a timeout of a single read would pass.
-    ended = outcomes("scripted-slow-drip", timeout_s=0.3, manner=Manner(drip_s=0.05, grace_s=0.0))
+    ended = outcomes("scripted-slow-drip", timeout_s=0.3, conduct=Conduct(drip_s=0.05, grace_s=0.0))
     assert ended == ({("candidate_call_failed", "retry_exhausted")}, 4)
 
 
 @pytest.mark.parametrize(
-    ("model", "manner"), [("scripted-unauthorized", MANNER), ("scripted-gold", Manner(key="another"))]
+    ("model", "conduct"), [("scripted-unauthorized", CONDUCT), ("scripted-gold", Conduct(key="another"))]
 )
-def test_refused_key_ends_the_run(model: str, manner: Manner) -> None:
+def test_refused_key_ends_the_run(model: str, conduct: Conduct) -> None:
     with pytest.raises(EvalError) as refused:
-        outcomes(model, manner=manner)
+        outcomes(model, conduct=conduct)
     assert {problem.code for problem in refused.value.problems} == {"eval_candidate_authentication_failed"}
     assert "canary" not in str(refused.value)
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bfcl.canonical import Json, canonical_json
-from bfcl.evaluate.scripted.server import Manner, Serving, serve
+from bfcl.evaluate.scripted.server import Conduct, Serving, serve
 from tests.evaluate.scripted.rows import conversation, row, rows
 from tests.evaluate.scripted.served import served
 from tests.exports.staged import decoded
@@ -29,9 +29,9 @@ def raw(model: str) -> bytes:
     return b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def serving(test: Callable[[Serving], Coroutine[Any, Any, None]], manner: Manner | None = None) -> None:
+def serving(test: Callable[[Serving], Coroutine[Any, Any, None]], conduct: Conduct | None = None) -> None:
     async def run() -> None:
-        async with serve(rows(1), manner=manner) as server:
+        async with serve(rows(1), conduct=conduct) as server:
             await test(server)
 
     asyncio.run(run())
@@ -58,7 +58,7 @@ def test_requests_in_flight_are_counted_while_they_wait() -> None:
         assert {reply.status_code for reply in replies} == {200}
         assert (server.requests, server.in_flight, server.peak_in_flight) == (8, 0, 8)
 
-    serving(ask, Manner(latency_s=0.3))
+    serving(ask, Conduct(latency_s=0.3))
 
 
 def test_malformed_request_is_answered_and_its_connection_closed() -> None:
@@ -85,7 +85,7 @@ def test_drip_sends_the_head_at_once_and_ends_with_its_client() -> None:
             while server.in_flight:
                 await asyncio.sleep(0)
 
-    serving(ask, Manner(drip_s=0.001))
+    serving(ask, Conduct(drip_s=0.001))
 
 
 def test_drip_is_whole_in_the_end() -> None:
@@ -95,7 +95,7 @@ def test_drip_is_whole_in_the_end() -> None:
             slow = await client.post(url, content=chat("scripted-slow-drip"))
             assert len(slow.json()["choices"][0]["message"]["tool_calls"]) == 2
 
-    serving(ask, Manner(drip_s=0.0))
+    serving(ask, Conduct(drip_s=0.0))
 
 
 def test_end_drops_what_would_drip_on() -> None:
@@ -108,7 +108,7 @@ def test_end_drops_what_would_drip_on() -> None:
         assert server.in_flight == 0
         writer.close()
 
-    serving(ask, Manner(drip_s=3600.0, grace_s=0.0))
+    serving(ask, Conduct(drip_s=3600.0, grace_s=0.0))
 
 
 def test_end_lets_an_answer_under_way_be_sent() -> None:
@@ -122,7 +122,7 @@ def test_end_lets_an_answer_under_way_be_sent() -> None:
         assert (await reader.read()).startswith(b"HTTP/1.1 200 OK\r\n")
         writer.close()
 
-    serving(ask, Manner(latency_s=0.1))
+    serving(ask, Conduct(latency_s=0.1))
 
 
 def test_connection_too_many_is_told_so_and_the_others_go_on() -> None:
@@ -137,7 +137,7 @@ def test_connection_too_many_is_told_so_and_the_others_go_on() -> None:
         late_writer.close()
         writer.close()
 
-    serving(ask, Manner(connections=1))
+    serving(ask, Conduct(connections=1))
 
 
 def test_recorder_that_fails_ends_the_server_with_its_reason() -> None:
@@ -150,7 +150,7 @@ def test_recorder_that_fails_ends_the_server_with_its_reason() -> None:
                 await client.post(f"{server.base_url}/chat/completions", content=chat())
 
     with pytest.raises(OSError, match="No space left on device"):
-        serving(ask, Manner(record=full))
+        serving(ask, Conduct(record=full))
 
 
 def test_address_that_is_taken_is_refused() -> None:
@@ -164,12 +164,12 @@ def test_address_that_is_taken_is_refused() -> None:
 
 
 def test_key_is_no_part_of_what_a_manner_shows() -> None:
-    assert "canary" not in repr(Manner(key="canary"))
+    assert "canary" not in repr(Conduct(key="canary"))
 
 
 def test_base_url_of_the_other_family_is_in_brackets() -> None:
     async def run() -> None:
-        async with serve(rows(1), manner=Manner(host="::1")) as server:
+        async with serve(rows(1), conduct=Conduct(host="::1")) as server:
             assert server.base_url == f"http://[::1]:{server.port}/v1"
 
     try:
@@ -180,7 +180,7 @@ def test_base_url_of_the_other_family_is_in_brackets() -> None:
 
 def test_server_can_be_had_from_a_test_that_is_not_asynchronous() -> None:
     bodies: list[Mapping[str, Json]] = []
-    with served(rows(1), manner=Manner(record=bodies.append, key="canary")) as server:
+    with served(rows(1), conduct=Conduct(record=bodies.append, key="canary")) as server:
         headers = {"Authorization": "Bearer canary"}
         url = f"{server.base_url}/chat/completions"
         assert httpx.post(url, content=chat(), headers=headers, trust_env=False).status_code == 200

@@ -9,14 +9,13 @@ import pytest
 from tests.evaluate.source.builder import Site, site_of
 from tests.packs import ALL_POLICIES, held_out, put
 from tests.system.project import SELECTION, Project, write_project
+from tests.system.shared import once, plain_project
 
 
 @pytest.fixture(scope="session")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A published project in raw order without anything held out; never to be changed."""
-    project = write_project(tmp_path_factory.mktemp("release") / "project")
-    project.generate()
-    return project
+    return plain_project(tmp_path_factory)
 
 
 @pytest.fixture
@@ -30,15 +29,12 @@ def chosen_release(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A published project of which rows were selected and others held out; never to be changed."""
     kiln = {"kiln_id": "K-8", "zone": "attic", "status": "idle", "recent_firings": []}
     reserve = held_out({"kilns": ["K-8"]}, seed=5)
-    project = write_project(
-        tmp_path_factory.mktemp("chosen") / "project",
-        put("fixtures.json", ("kilns", "-"), kiln),
-        reserve,
-        templates=ALL_POLICIES,
-        **SELECTION,
-    )
-    project.generate()
-    return project
+
+    def publish(root: Path) -> None:
+        edits = (put("fixtures.json", ("kilns", "-"), kiln), reserve)
+        write_project(root, *edits, templates=ALL_POLICIES, **SELECTION).generate()
+
+    return Project(once(tmp_path_factory, "chosen", publish))
 
 
 @pytest.fixture

@@ -129,6 +129,21 @@ def test_watch_checks_a_small_source_before_every_task(site: Site, ready: Passed
     assert "eval_source_changed_during_eval" in told
 
 
+@pytest.mark.parametrize("name", ["run/benchmark.parquet", "packs/studio/backend.py", "packs/studio/new.txt"])
+def test_watch_checks_a_large_source_as_soon_as_the_system_notes_a_change(name: str, site: Site, ready: Passed) -> None:
+    watch = Watch(*ready, bytes_per_task=1)
+    for _ in range(3):
+        watch.before_task()
+    assert watch.checks == 1
+    path = site.root / name
+    if path.exists():
+        swap(path)
+    else:
+        path.write_bytes(b"other")
+    (told,) = site.told(watch.before_task)
+    assert told.startswith(f"{name}: eval_source_changed_during_eval: ")
+
+
 def test_recheck_tells_what_the_pack_may_not_hold(site: Site, ready: Passed) -> None:
     (site.pack / "link").symlink_to(site.pack / "backend.py")
     assert site.told(again(ready)) == [
@@ -145,6 +160,5 @@ def test_watch_checks_a_large_source_first_and_last_and_as_often_as_tasks_pay(si
         checks.append(watch.checks)
     assert checks == [1, 1, 1, 1, 2, 2, 2, 2, 3]
     swap(site.run_dir / "benchmark.parquet")
-    watch.before_task()
     (told,) = site.told(watch.settle)
     assert "eval_source_changed_during_eval" in told

@@ -92,6 +92,15 @@ def test_spans_show_a_share_inside_its_interval_on_one_scale() -> None:
     assert svg.count('fill="var(--bar)"') == 2
 
 
+def test_spans_have_room_for_as_long_labels_as_they_are_told() -> None:
+    label = "m" * 40
+    narrow, wide = (spans([Span(label, 0.5, 0.25, 0.75, "")], label_characters=room) for room in (24, 40))
+    assert words(narrow)[0] == f"{'m' * 23}…"
+    assert words(wide)[0] == label
+    widths = [float(ET.fromstring(svg).attrib["width"]) for svg in (narrow, wide)]
+    assert widths[1] - widths[0] == 186 * 16 // 24
+
+
 def test_no_more_spans_than_there_is_room_for() -> None:
     svg = spans([Span(str(number), 0.5, 0.0, 1.0, "") for number in range(SHOWN + 5)])
     assert [word for word in words(svg) if word] == list(map(str, range(SHOWN)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bfcl.cli.journey import LATER, Journey
+from bfcl.graph.journey import LATER, Journey
 from bfcl.records.balance import BalancedTask
 from bfcl.records.plan import Plan
 from bfcl.records.quality import SurfaceQuality

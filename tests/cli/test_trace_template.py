@@ -1,8 +1,7 @@
-"""What became of every task of a template, and which words name a template rather than a task."""
+"""`bfcl trace` of a template: how each of its tasks ended."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from bfcl.cli.fates import template_fates
-from bfcl.graph.layout import RunTree
 from bfcl.records.surface import Violation
 from tests.cli import runs
 from tests.cli.conftest import Ended
@@ -106,18 +103,6 @@ def test_single_task_of_a_template_is_followed_by_pack_and_template_and_listed_b
     assert bfcl("trace", "read_then_set", "--format", "text").out.endswith(
         "\n1 task: 1 not dropped so far, last in executable_replay\n"
     )
-
-
-def test_other_templates_are_left_out_and_a_task_of_that_very_id_comes_first(project: Path, run: Path) -> None:
-    other = dataclasses.replace(runs.renamed(samples.task(2, "refill"), "plant__refill__2"))
-    strange = dataclasses.replace(runs.renamed(samples.task(3), "refill"))
-    runs.write_run(run, [runs.records(samples.task(1)), runs.records(other)])
-    found = template_fates([RunTree(run)], "refill")
-    assert found is not None
-    assert [fate.task_id for fate in found.tasks] == ["plant__refill__2"]
-    assert template_fates([RunTree(run)], "nobody") is None
-    runs.write_run(run, [runs.records(strange), runs.records(other)])
-    assert template_fates([RunTree(run)], "refill") is None
 
 
 def test_damaged_run_does_not_hide_the_template_of_another(bfcl: Command, run: Path) -> None:

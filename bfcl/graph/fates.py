@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bfcl.canonical import Json
-from bfcl.cli.journey import LATER, SELECTING, table_path
-from bfcl.cli.passage import FINAL
 from bfcl.errors import DriftError, Problem, raise_all
+from bfcl.graph.journey import LATER, SELECTING, table_path
 from bfcl.graph.layout import RunTree
+from bfcl.graph.passage import FINAL
 from bfcl.records.ids import TaskId, TemplateId
 from bfcl.release.read import open_release
 from bfcl.tables.drops import VERDICTS, read_dropped, read_templates
