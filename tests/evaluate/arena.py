@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import pytest
 import yaml
 
 from bfcl.canonical import Json
@@ -28,7 +29,8 @@ from bfcl.evaluate.scripted.load import published_rows
 from bfcl.evaluate.scripted.server import Conduct, Serving, serve
 from bfcl.exports.row import ExportRow
 from bfcl.release.read import open_release
-from tests.system.project import PATIENCE_S, REPOSITORY
+from tests.system.project import PATIENCE_S, REPOSITORY, run_to_end
+from tests.system.shared import once
 
 KEY = "SCRIPTED_CANDIDATE_KEY"
 CANARY = "canary-5f0c9d7e21b84aa6"
@@ -161,16 +163,7 @@ class Arena:
 
     def run(self, *arguments: str, key: str | None = CANARY) -> Ended:
         """Run a module to its end."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(key=key),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return Ended(*run_to_end(self.command(*arguments), self.root, self.environment(key=key)))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -182,6 +175,11 @@ class Arena:
             text=True,
             start_new_session=True,
         )
+
+
+def published_arena(factory: pytest.TempPathFactory) -> Arena:
+    """The bundled pack published as Gold; never to be changed."""
+    return Arena(once(factory, "arena", publish_arena))
 
 
 def publish_arena(root: Path) -> Arena:

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet
 
 from tests.packs import BASE, CLOCK, Edit, dump, write_pack
+from tests.system.forks import forked
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TABLES = (
@@ -70,6 +71,53 @@ class Ended(NamedTuple):
         return self.out.splitlines()[-1]
 
 
+def run_to_end(
+    command: list[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    *,
+    anew: bool = False,
+    before: Callable[[], object] | None = None,
+) -> Ended:
+    """Run a command to its end, in a fork of an interpreter (see `tests.system.forks`) unless that is to be a new one.
+
+    `before` runs in the child just ahead of a new one (umask, limits).
+    """
+    done = None if anew or before else forked(command, directory, environment, PATIENCE_S)
+    done = done or subprocess.run(
+        command,
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        preexec_fn=before,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def started(command: list[str], directory: Path, environment: Mapping[str, str]) -> Running:
+    """Start a command in an interpreter of its own and return while it runs."""
+    process = subprocess.Popen(
+        command,
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_interruptible,
+    )
+    return Running(process)
+
+
+def _interruptible() -> None:
+    """As from a terminal: what runs in the background ignores these signals, and so would every child."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Project:
     """`dodo.py`, `configs/tiny.yaml` and `packs/studio` below `root`."""
 
@@ -120,19 +168,11 @@ class Project:
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
         before: Callable[[], object] | None = None,
+        anew: bool = False,
     ) -> Ended:
-        """Run doit to its end; `before` runs in the child just ahead of it (umask, limits)."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=cwd or self.root,
-            env=self.environment(**(env or {})),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            preexec_fn=before,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        """Run doit to its end; in a new interpreter where that is asked for by any of the last three."""
+        command, environment = self.command(*arguments), self.environment(**(env or {}))
+        return run_to_end(command, cwd or self.root, environment, anew=anew or bool(env), before=before)
 
     def generate(self, *arguments: str, **options: Any) -> Ended:
         """`doit generate`, which must succeed."""
@@ -142,16 +182,7 @@ class Project:
 
     def start(self, *arguments: str) -> Running:
         """Start doit and return while it runs."""
-        process = subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        return Running(process)
+        return started(self.command(*arguments), self.root, self.environment())
 
     # --- files ---
 

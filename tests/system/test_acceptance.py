@@ -109,7 +109,7 @@ def test_copied_store_alone_serves_every_shard_of_a_new_publication(original: Pr
     assert moved.tables() == original.tables()
 
 
-def test_width_and_doits_own_threads_change_no_byte(tmp_path: Path) -> None:
+def test_width_and_doits_own_threads_change_no_byte(original: Project, tmp_path: Path) -> None:
     ways = {"one": ("generate", "jobs=1"), "two": ("generate", "jobs=2"), "threads": ("-n", "2", "generate")}
     made = {}
     for name, arguments in ways.items():
@@ -118,7 +118,7 @@ def test_width_and_doits_own_threads_change_no_byte(tmp_path: Path) -> None:
         assert ended.status == 0, ended.out + ended.err
         assert ended.last_line == str(project.run_dir / "benchmark.parquet")
         made[name] = project.tables()
-    assert made["one"] == made["two"] == made["threads"]
+    assert made["one"] == made["two"] == made["threads"] == original.tables()
 
 
 def test_two_clean_builds_agree_on_everything_but_moment_and_host(original: Project, tmp_path: Path) -> None:

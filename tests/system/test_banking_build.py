@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from bfcl.release.verify import verify_release
+from tests.system.evaluation import Bench
 from tests.system.project import REPOSITORY, Ended, Project
 
 PACK = "packs/banking_vn_oracle_pack"
@@ -22,7 +22,7 @@ RESERVED = {"cards": ["THE-1001", "THE-1002"], "disputes": ["TS-5001"], "qr_paym
 
 
 class Bank(Project):
-    """The bundled pack in a project of its own, built with its smoke configuration."""
+    """A project with the bundled pack, built with its smoke configuration but for the policy of its lineage."""
 
     @property
     def pack(self) -> Path:
@@ -34,16 +34,9 @@ class Bank(Project):
 
 
 @pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Bank:
-    root = tmp_path_factory.mktemp("bank") / "project"
-    root.mkdir()
-    shutil.copyfile(REPOSITORY / "dodo.py", root / "dodo.py")
-    shutil.copytree(REPOSITORY / PACK, root / PACK, ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "configs").mkdir()
-    shutil.copyfile(REPOSITORY / "configs" / "banking_vn.yaml", root / "configs" / "banking_vn.yaml")
-    project = Bank(root)
-    project.generate(CONFIG)
-    return project
+def bank(banking: Bench) -> Bank:
+    """Never to be changed."""
+    return Bank(banking.project.root)
 
 
 def replayed(project: Bank) -> Any:

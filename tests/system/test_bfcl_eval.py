@@ -21,8 +21,7 @@ from bfcl.exports.decode import StagedTable
 from bfcl.exports.export import export_all
 from bfcl.release.read import open_release
 from tests.exports.staged import plain_row, row, row_with_arguments, stage
-from tests.packs import ALL_POLICIES, ROW_LINKS
-from tests.system.project import write_project
+from tests.system.project import Project
 
 PACKAGE = "bfcl-eval==2026.3.23"
 NEEDED = ("filelock==3.20.0", "tenacity==9.1.2")
@@ -94,12 +93,8 @@ def assert_accepted(said: dict[str, Any], ids: list[str]) -> Counter[str]:
     return kinds
 
 
-def test_package_accepts_the_rows_of_a_run(berkeley: Path, tmp_path: Path) -> None:
-    project = write_project(
-        tmp_path / "project", templates=(*ALL_POLICIES, *ROW_LINKS), task_generation__tasks_per_category=12
-    )
-    project.generate()
-    release = open_release(project.run_dir)
+def test_package_accepts_the_rows_of_a_run(berkeley: Path, policies: Project, tmp_path: Path) -> None:
+    release = open_release(policies.run_dir)
     table = StagedTable(
         path=release.path("published"),
         file=release.published.file,

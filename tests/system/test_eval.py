@@ -25,7 +25,7 @@ from tests.evaluate.arena import (
     Ended,
     asks,
     executable,
-    publish_arena,
+    published_arena,
     put,
     repeats,
     served,
@@ -40,7 +40,7 @@ BY_MODE = pytest.mark.parametrize("edits", [(), (executable,)], ids=["trace", "e
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Arena:
     """Never to be changed."""
-    return publish_arena(tmp_path_factory.mktemp("eval") / "arena")
+    return published_arena(tmp_path_factory)
 
 
 @pytest.fixture

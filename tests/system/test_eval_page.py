@@ -25,7 +25,7 @@ from tests.evaluate.page.pages import MARKUP, Told, alike, evaluation, page_data
 from tests.evaluate.score.episodes import ANSWERS
 from tests.evaluate.source.builder import site_of
 from tests.system.browser import CHROMIUM, Shown, asked, browse
-from tests.system.project import PATIENCE_S, REPOSITORY, write_project
+from tests.system.project import PATIENCE_S, REPOSITORY, Project
 
 for library in ("jinja2", "altair", "vl_convert"):
     pytest.importorskip(library, reason="the extra `report` is not installed")
@@ -51,12 +51,10 @@ def hostile(script: Script, turn: int) -> Message:
 
 
 @pytest.fixture(scope="module")
-def evaluated_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evaluated_page(original: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a published run, evaluated with the oracle and told of by the command, as a person does."""
     root = tmp_path_factory.mktemp("page")
-    project = write_project(root / "project")
-    project.generate()
-    site = site_of(project, root / "site")
+    site = site_of(original, root / "site")
     out = finish(site, {"gold": gold, "hostile": hostile}, executable=True)
     subprocess.run(
         [sys.executable, "-m", "bfcl", "eval-report", str(out), "--output", str(root / "page.html")],

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 
 from bfcl.exports.formats import FORMATS
 from bfcl.release.verify import verify_release
-from tests.system.project import Project
+from tests.system.project import Ended, Project, run_to_end
 
 CONTRACT = {"bfcl_json": True, "nemo_evaluator_bundle": True}
 
@@ -85,11 +84,9 @@ def test_payloads_without_a_manifest_are_told_and_replaced_and_never_taken_for_a
     task_id = built.rows()[0]["task_id"]
     (built.run_dir / "run_manifest.json").unlink()
 
-    def bfcl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def bfcl(*arguments: str) -> Ended:
         command = [*built.command()[:1], "-m", "bfcl", *arguments, "--format", "text"]
-        return subprocess.run(
-            command, cwd=built.root, env=built.environment(), capture_output=True, text=True, check=False
-        )
+        return run_to_end(command, built.root, built.environment())
 
     said = (
         "build/runs/trial: export_publication_interrupted: holds benchmark_raw.parquet, benchmark.parquet, exports and "
@@ -98,10 +95,9 @@ def test_payloads_without_a_manifest_are_told_and_replaced_and_never_taken_for_a
         "  fix: run the same command again: it removes them and publishes a whole release\n"
     )
     for command in ("verify", "report"):
-        done = bfcl(command, "build/runs/trial")
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
-    assert bfcl("trace", task_id).returncode == 0
-    assert bfcl("gc").returncode == 0
+        assert bfcl(command, "build/runs/trial") == (1, "", said)
+    assert bfcl("trace", task_id).status == 0
+    assert bfcl("gc").status == 0
     built.generate()
     assert built.shards("computed") == []
     assert built.tables() == tables

@@ -45,6 +45,7 @@ def stopped(project: Project, reached: Callable[[Project], Callable[[], bool]]) 
 MOMENTS: dict[str, Callable[[Project], Callable[[], bool]]] = {
     "lock taken": lambda project: there(project.run_dir / ".bfcl.lock"),
     "pack stored": lambda project: there(project.run_dir / "stage_cache" / "pack_manifest.json"),
+    "tasks rendered": lambda project: logged(project, "render"),
     "tasks replayed": lambda project: logged(project, "executable_replay"),
     "tables staged": lambda project: staging(project, "benchmark.parquet"),
     "first table placed": lambda project: there(project.run_dir / "benchmark_raw.parquet"),
@@ -63,6 +64,9 @@ def test_killed_run_leaves_no_half_release_and_the_next_one_publishes(
     fresh.generate()
     assert fresh.published() == WHOLE
     assert fresh.leftovers() == []
+    # Whoever starts an oracle clears away what killed runs left; later moments may leave nothing to replay.
+    if moment == "tasks rendered":
+        assert list(fresh.temporary.iterdir()) == []
     assert fresh.tables() == original.tables()
     verify_release(fresh.run_dir)
 
@@ -79,12 +83,15 @@ def test_kill_while_replacing_a_release_never_leaves_the_old_manifest(built: Pro
     verify_release(built.run_dir)
 
 
-def test_interrupt_keeps_finished_shards_and_leaves_no_manifest_and_no_process(fresh: Project) -> None:
+def test_interrupt_is_told_keeps_finished_shards_and_leaves_no_manifest_and_no_process(fresh: Project) -> None:
     running = fresh.start("generate")
     assert running.until(logged(fresh, "render"))
     running.signal(signal.SIGINT)
     ended = running.end()
     assert ended.status != 0
+    assert "Traceback" not in ended.err
+    assert "ignored" not in ended.out
+    assert "interrupted" in ended.out + ended.err
     assert fresh.published() == []
     assert fresh.leftovers() == []
     assert list(fresh.temporary.iterdir()) == []
@@ -131,33 +138,24 @@ def test_run_of_another_project_into_the_same_experiment_is_refused(fresh: Proje
 def test_pack_edited_during_the_run_is_drift_and_publishes_nothing(fresh: Project) -> None:
     running = stopped(fresh, lambda project: logged(project, "expand"))
     fresh.append(fresh.pack / "README.md", "Edited while it ran.\n")
+    (fresh.pack / "late.txt").write_text("new\n")
     running.signal(signal.SIGCONT)
     ended = running.end()
     assert ended.status == 1
-    assert "pack_drift" in ended.err
-    assert "README.md" in ended.err
+    for name in ("README.md", "late.txt"):
+        assert [block for block in ended.blocks if "pack_drift" in block and name in block], ended.err
     assert fresh.published() == []
     assert fresh.leftovers() == []
     fresh.generate()
 
 
-def test_file_added_to_the_pack_during_the_run_is_drift(fresh: Project) -> None:
-    running = stopped(fresh, lambda project: logged(project, "expand"))
-    (fresh.pack / "late.txt").write_text("new\n")
-    running.signal(signal.SIGCONT)
-    ended = running.end()
-    assert ended.status == 1
-    assert "pack_drift" in ended.err
-    assert "late.txt" in ended.err
-    assert fresh.published() == []
-
-
-def test_terminated_run_leaves_no_manifest_and_no_process(fresh: Project) -> None:
+def test_terminated_run_leaves_no_manifest_no_process_and_no_temporary_directory(fresh: Project) -> None:
     running = fresh.start("generate")
     assert running.until(logged(fresh, "render"))
     running.signal(signal.SIGTERM)
     assert running.end().status != 0
     assert fresh.published() == []
+    assert list(fresh.temporary.iterdir()) == []
     fresh.generate()
 
 
@@ -186,8 +184,8 @@ def test_stage_table_edited_during_the_run_publishes_nothing(fresh: Project) -> 
 @pytest.mark.parametrize("limit", [150, 1500])
 def test_full_disk_is_one_clear_refusal_and_publishes_nothing(fresh: Project, limit: int) -> None:
     # Python itself would leave a cut-off .pyc behind, which is not what is tested.
-    full = {"env": {"PYTHONDONTWRITEBYTECODE": "1"}}
-    ended = fresh.doit("generate", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), **full)
+    full = {"PYTHONDONTWRITEBYTECODE": "1"}
+    ended = fresh.doit("generate", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), env=full)
     assert ended.status == 1
     assert len(ended.blocks) == 1
     assert ended.err.startswith("storage_failed: ")
@@ -250,30 +248,3 @@ def test_slow_tool_is_stopped_with_the_run_that_asked_it(tmp_path: Path) -> None
     ended = running.end()
     assert ended.status != 0
     assert project.published() == []
-
-
-def test_interrupted_run_says_so_in_a_line(fresh: Project) -> None:
-    running = fresh.start("generate")
-    assert running.until(logged(fresh, "render"))
-    running.signal(signal.SIGINT)
-    ended = running.end()
-    assert "Traceback" not in ended.err
-    assert "ignored" not in ended.out
-    assert "interrupted" in ended.out + ended.err
-
-
-def test_terminated_run_leaves_no_temporary_directory(fresh: Project) -> None:
-    running = fresh.start("generate")
-    assert running.until(logged(fresh, "render"))
-    running.signal(signal.SIGTERM)
-    running.end()
-    assert list(fresh.temporary.iterdir()) == []
-
-
-def test_killed_run_leaves_a_temporary_directory_that_the_next_run_removes(fresh: Project) -> None:
-    running = fresh.start("generate")
-    assert running.until(logged(fresh, "render"))
-    running.signal(signal.SIGKILL)
-    running.end()
-    fresh.generate()
-    assert list(fresh.temporary.iterdir()) == []

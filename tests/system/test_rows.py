@@ -6,25 +6,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.records.ids import TURN_POLICIES
 from bfcl.release.verify import verify_release
-from tests.packs import ALL_POLICIES, FIXTURES, ROW_LINKS, replace
+from tests.packs import FIXTURES, replace
 from tests.system.project import TABLES, Project, write_project
-
-
-@pytest.fixture(scope="module")
-def policies(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A publication with every turn policy and with values of one row; never to be changed."""
-    project = write_project(
-        tmp_path_factory.mktemp("policies") / "project",
-        templates=(*ALL_POLICIES, *ROW_LINKS),
-        task_generation__tasks_per_category=24,
-    )
-    project.generate()
-    return project
 
 
 def of_template(project: Project, template_id: str) -> list[dict[str, object]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from bfcl.errors import ReleaseError
 from bfcl.release.verify import verify_release
 from tests.packs import ALL_POLICIES
-from tests.system.project import SELECTION, Project, write_project
+from tests.system.project import SELECTION, Project, run_to_end, write_project
 
 OF_QUALITY = ["surface_quality_rejections.json", "surface_validated_tasks.parquet"]
 OF_BALANCING = ["balanced_tasks.parquet", "dedup_balancing_report.json"]
@@ -57,8 +56,7 @@ def test_trace_and_build_report_name_the_stage_that_left_a_task_out(selected: Pr
     table = pyarrow.parquet.read_table(selected.run_dir / "stage_cache" / "balanced_tasks.parquet").to_pylist()
     left_out = next(row for row in table if not row["selected"])
     command = [sys.executable, "-m", "bfcl", "trace", left_out["task_id"], "--format", "json"]
-    done = subprocess.run(command, cwd=selected.root, env=selected.environment(), capture_output=True, check=False)
-    document = json.loads(done.stdout)
+    document = json.loads(run_to_end(command, selected.root, selected.environment()).out)
     (dropped,) = [one for one in document["stages"] if one["stage"] == "dedup_balancing"]
     assert (dropped["outcome"], dropped["reason"]) == ("dropped", left_out["drop_reason"])
     assert dropped["detail"] == f"full: {left_out['balance_dimension']}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.system.project import REPOSITORY, Ended, Project
+from tests.system.project import REPOSITORY, Ended, Project, run_to_end
 
 
 @pytest.fixture
@@ -23,15 +22,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def bfcl(project: Project, *arguments: str) -> Ended:
-    done = subprocess.run(
-        [sys.executable, "-m", "bfcl", *arguments],
-        cwd=project.root,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return run_to_end([sys.executable, "-m", "bfcl", *arguments], project.root, project.environment())
 
 
 @pytest.mark.parametrize("flags", [["--language", "vi"], ["--include-held-out"]], ids=["vi", "held_out"])

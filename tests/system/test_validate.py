@@ -12,7 +12,7 @@ import pytest
 
 from bfcl.files import Lock
 from tests.packs import CASES, append, write_pack
-from tests.system.project import PATIENCE_S, Ended, Project, Running, write_project
+from tests.system.project import PATIENCE_S, Ended, Project, started, write_project
 
 SUMMARY = "validate: gold; failed checks: none; report: build/validate/kiln_studio/oracle_validation_report.json"
 ALL = "checks: 12 reused, 0 run"
@@ -393,26 +393,14 @@ def test_validation_that_is_cancelled_leaves_no_process_and_no_copy_of_the_pack(
 ) -> None:
     fresh.configure(oracle_runtime__tool_timeout_s=PATIENCE_S, oracle_runtime__episode_timeout_s=2 * PATIENCE_S)
     fresh.edit(fresh.pack / "backend.py", "def _get_firing(firing_id):\n", HANGS)
-    running = fresh.start("validate") if program == "doit" else started(fresh)
+    command = ["validate-oracle-pack", "--config", str(fresh.config)] if program == "bfcl" else ["validate"]
+    running = started([sys.executable, "-m", program, *command], fresh.root, fresh.environment())
     assert running.until(lambda: any(fresh.temporary.glob("bfcl-[0-9]*/other-b-*")))
     running.signal(number)
     ended = running.end()
     assert ended.status != 0
     assert "Traceback" not in ended.err
     assert list(fresh.temporary.iterdir()) == []
-
-
-def started(project: Project) -> Running:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bfcl", "validate-oracle-pack", "--config", str(project.config)],
-        cwd=project.root,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    return Running(process)
 
 
 def test_validation_works_under_doits_own_threads(validated: Project) -> None:

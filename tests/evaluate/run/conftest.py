@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluate.arena import Arena, publish_arena
+from tests.evaluate.arena import Arena, published_arena
 
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Arena:
     """Never to be changed."""
-    return publish_arena(tmp_path_factory.mktemp("run") / "arena")
+    return published_arena(tmp_path_factory)
 
 
 @pytest.fixture
