@@ -43,11 +43,13 @@ def pipeline_version() -> str:
         return "0+source"
 
 
+@functools.cache
 def source_hash() -> Digest:
     """SHA-256 over the package's sources: canonical JSON of relative path to file digest."""
     return sha256_json({path.relative_to(PACKAGE).as_posix(): sha256_file(path) for path in package_files()})
 
 
+@functools.cache
 def dependency_lock_hash() -> Digest:
     """SHA-256 of canonical JSON of core distribution name to installed version."""
     installed: dict[str, Json] = {}

@@ -7,6 +7,7 @@ every run. A test compares it with the syntax tree's imports.
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -113,10 +114,15 @@ def package_digest() -> Fingerprint:
     return blake3_json(package_digests())
 
 
-def package_files() -> list[Path]:
+@functools.cache
+def package_files() -> tuple[Path, ...]:
     """Sources and schemas, sorted; not the starter project that only an installed package carries."""
-    found = (path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".json"))
-    return sorted(path for path in found if STARTER not in path.parents)
+    found: list[Path] = []
+    for directory, below, names in os.walk(PACKAGE):
+        here = Path(directory)
+        below[:] = [name for name in below if name != "__pycache__" and here / name != STARTER]
+        found += [here / name for name in names if name.endswith((".py", ".json"))]
+    return tuple(sorted(found))
 
 
 def closure(roots: tuple[str, ...]) -> list[str]:

@@ -119,7 +119,7 @@ def test_schemas_of_a_closure_are_those_of_its_rooms() -> None:
 
 def test_package_files_are_sources_and_schemas() -> None:
     found = package_files()
-    assert found == sorted(found)
+    assert list(found) == sorted(found)
     assert PACKAGE / "errors.py" in found
     assert {path.suffix for path in found} == {".py", ".json"}
     assert not any(STARTER in path.parents for path in found)
