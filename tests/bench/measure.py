@@ -1,7 +1,8 @@
 """Measures the performance budget as ratios in one run: `python -m tests.bench.measure [ROW ...]`.
 
-Rows: noop, validate, check, edit, replay, selection, banking, scale; the table is in docs/performance.md. Every figure
-is a whole process from outside, the median of several runs, with its partner measured in turn, since machines drift.
+Rows: noop, validate, check, edit, replay, selection, solver, stages, banking, scale; the table is in
+docs/performance.md. Every figure is a whole process from outside, the median of several runs, with its partner measured
+in turn, since machines drift; those of `solver` and `stages` are CPU time.
 `scale` prints the points that `tests.bench.plot` draws.
 """
 
@@ -21,7 +22,11 @@ from pathlib import Path
 
 import yaml
 
-from tests.bench.scaled import DODO, scaled_project
+from bfcl.exports.formats import FORMATS
+from bfcl.stages.balancing.selection import select
+from tests.bench import timed
+from tests.bench.entrants import like_stages, tangled
+from tests.bench.scaled import DODO, TALKATIVE, scaled_project
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 EMPTY = "def task_nothing():\n    return {'actions': [], 'uptodate': [True]}\n"
@@ -186,6 +191,71 @@ def measure_selection(directory: Path, tasks: int = 10_000) -> None:
         print(f"selection: {stage}, {rows} candidates: {seconds:.1f} s, peak {peak} MiB", flush=True)
 
 
+def measure_stages(directory: Path, few: int = 10_000, many: int = 100_000) -> None:
+    """Clean builds with stages 10 and 11 under quotas and caps and with every export: CPU of each, and memory."""
+    cost = {}
+    for tasks in (few, many):
+        project = scaled_project(
+            directory / f"stages{tasks}", templates=500, tasks=tasks, rows=20, shapes=TALKATIVE, worded=True
+        )
+        (project / "dodo.py").write_text(timed.DODO, encoding="utf-8")
+        _ask_for_everything(project / "configs" / "tiny.yaml", templates=500, tasks=tasks)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        doit(project, "generate")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        rows = _rows(project, "task_instances.parquet")
+        cost[tasks] = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / rows
+        spent = json.loads((project / timed.SPENT).read_text(encoding="utf-8"))
+        for stage, (seconds, peak) in spent.items():
+            if seconds >= 0.01:
+                print(f"stages: {stage}, {rows} tasks: {1000 * seconds / rows:.3f} ms CPU a task, so far {peak} MiB")
+        print(
+            f"stages: {rows} tasks: {1000 * cost[tasks]:.2f} ms CPU a task, largest process {after.ru_maxrss >> 10} MiB"
+        )
+        shutil.rmtree(project)
+    print(f"stages: cost per task at {many:,} over {few:,}: {cost[many] / cost[few]:.2f} (budget 1.3)")
+
+
+def _ask_for_everything(config: Path, *, templates: int, tasks: int) -> None:
+    """Nine tenths of the tasks, in shares that are nearly there, under caps that leave a few rows of each template."""
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    size, most = tasks * 9 // 10, tasks * 97 // (100 * templates)
+    settings["task_generation"] |= {
+        "target_published_tasks": size,
+        "difficulty_mix": {"easy": 0.3, "medium": 0.7},
+        "turn_mix": {"single_turn": 0.3, "multi_turn": 0.7},
+        "policy_mix": {"multi_tool": 0.3, "confirmation": 0.35, "correction": 0.35},
+        "tool_call_count_mix": {"1": 0.7, "2": 0.3},
+        "max_intent_share": 0.03,
+    }
+    settings["surface_quality_validation"] = {"enabled": True}
+    settings["semantic_deduplication_config"] = {
+        "enabled": True,
+        "model_identifier": "lexical:char-ngram-v1",
+        "n_clusters": 50,
+        "eps": 0.05,
+        "remove_duplicates": False,
+        # The pack's own four templates fit no share.
+        "unmet_target_policy": "publish_non_gold",
+        "max_exact_surface_reuse": most,
+        "max_rows_per_intent": most,
+        "max_execution_case_reuse": 1,
+        "min_exact_surface_ratio": round(0.9 * templates / size, 6),
+    }
+    settings["exports"] = dict.fromkeys(FORMATS, True)
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+
+def measure_solver(directory: Path) -> None:
+    """The selection alone: rows as `stages` has them, and small ones that share groups every which way."""
+    for entrants, terms in (*map(like_stages, (10_000, 20_000, 50_000, 100_000)), *map(tangled, range(40))):
+        started = time.process_time()
+        found = select(entrants, terms)
+        seconds = time.process_time() - started
+        what = "nothing" if found is None else f"{len(found.positions)} of"
+        print(f"solver: {what} {len(entrants)} rows in {seconds:.1f} s CPU", flush=True)
+
+
 def _peak_mib(project: Path, task: str) -> int:
     """The most memory of one doit command's processes, which must succeed."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
@@ -289,6 +359,8 @@ ROWS = {
     "edit": measure_edit,
     "replay": measure_replay,
     "selection": measure_selection,
+    "solver": measure_solver,
+    "stages": measure_stages,
     "banking": measure_banking,
     "scale": measure_scale,
 }

@@ -241,18 +241,19 @@ def _add_intent_share(made: Choice, firsts: Sequence[Candidate], share: Fraction
     the more generous one keeps the excess least, nothing else has to tie it to the category's size.
     """
     program = made.program
-    of_category = _columns(first.category for first in firsts)
-    single = {category: program.column(0, 1) for category in of_category}
-    for columns in _columns((first.category, first.intent) for first in firsts).values():
+    sizes, single = {}, {}
+    for category, columns in _columns(first.category for first in firsts).items():
+        # A column of its own keeps the rows below short: there is one for every intent of the category.
+        sizes[category] = program.column(0, sum(len(made.classes[column]) for column in columns))
+        program.row({**_ones(columns), sizes[category]: -1}, lower=0, upper=0)
+        single[category] = program.column(0, 1)
+    for (category, _), columns in _columns((first.category, first.intent) for first in firsts).items():
         most = sum(len(made.classes[column]) for column in columns)
         if most == 1:
             continue
-        category = firsts[columns[0]].category
         excess = program.column(0, most)
-        balance = _ones(of_category[category], -share.numerator)
-        for column in columns:
-            balance[column] += share.denominator
         slack = share.denominator * most
+        balance = {**_ones(columns, share.denominator), sizes[category]: -share.numerator}
         program.row({**balance, excess: -share.denominator, single[category]: -slack}, upper=0)
         program.row({**_ones(columns), excess: -1, single[category]: most - 1}, upper=most)
         made.intent_excess.columns[excess] = 1

@@ -28,7 +28,7 @@ from bfcl.stages.balancing.program import Choice, choice
 from bfcl.stages.balancing.solver import MAX_NODES, Answer, limit_reached, minimise, narrowed
 from bfcl.stages.balancing.terms import Entrant, Score, Terms, breaches, score
 
-MAX_ENTRANTS: Final = 50_000
+MAX_ENTRANTS: Final = 120_000
 """Rows one selection is made from at most."""
 
 FINEST_UNIT: Final = 10_000

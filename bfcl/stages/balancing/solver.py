@@ -8,7 +8,8 @@ search, since a slow machine would then decide differently: limits are of size a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from types import ModuleType
@@ -29,10 +30,18 @@ _OPTIONS: Final[Mapping[str, bool | int | float | str]] = {
     "random_seed": 0,
     "mip_rel_gap": 0.0,
     "mip_abs_gap": 0.0,
+    # A restart repeats the cuts of the root, where these programs spend their time.
+    "mip_allow_restart": False,
 }
 
 DUAL_STEP: Final = 1 << 20
 """Multipliers are rounded to this many parts of one: any multipliers give a valid bound, rounded ones an exact one."""
+
+BESIDE_NODES: Final = 50
+"""Nodes spent on values beside the relaxed program's: where they do it is mostly without any."""
+
+_NEAR: Final = 1e-6
+"""Values of the relaxed program nearer to a whole number than this are that number."""
 
 _NEEDLESS: Final = 0.999
 """A lower bound on an integer cost that is less than this below it leaves room for no lower integer."""
@@ -69,10 +78,12 @@ class Program:
 
 
 class Answer(NamedTuple):
-    """Integral columns rounded, others 0; and what HiGHS proved that no solution costs less than."""
+    """Integral columns rounded, others 0; and what is proven that no solution costs less than."""
 
     values: tuple[int, ...]
     bound: float
+    cost: int
+    """As HiGHS counts it."""
 
     def proves(self, cost: int) -> bool:
         """Whether no integer cost below this one is possible."""
@@ -84,6 +95,40 @@ def minimise(program: Program, cost: Mapping[int, int], nodes: int = MAX_NODES) 
 
     Raises: StageError `balancing_solver_limit` where HiGHS ends without a proof, `dedup_backend_unavailable` for none.
     """
+    return _beside_relaxed(program, cost, min(nodes, BESIDE_NODES)) or _searched(program, cost, nodes)
+
+
+def _beside_relaxed(program: Program, cost: Mapping[int, int], nodes: int) -> Answer | None:
+    """A solution between the whole numbers beside the relaxed program's values, if it costs no more than that allows.
+
+    Most columns then have one value left. The whole program would have its cuts separated first, which takes most of
+    the time and decides nothing where the relaxed program's bound is met.
+    """
+    relaxed = _loaded(program, cost, relaxed=True)
+    relaxed.run()
+    if relaxed.getModelStatus() != solver().HighsModelStatus.kOptimal:
+        return None
+    solution = relaxed.getSolution()
+    beside = Program(integral=list(program.integral), rows=program.rows)
+    for value, lower, upper, whole in zip(
+        solution.col_value, program.lower, program.upper, program.integral, strict=True
+    ):
+        near = max(lower, math.floor(value + _NEAR)), min(upper, math.ceil(value - _NEAR))
+        # A value outside its bounds by a tolerance must not turn them round.
+        least, most = near if whole and near[0] <= near[1] else (lower, upper)
+        beside.lower.append(least)
+        beside.upper.append(most)
+    least_cost = float(-(-_bounded(program, cost, solution.row_dual).least // DUAL_STEP))
+    try:
+        found = _searched(beside, cost, nodes)
+    except StageError:
+        return None
+    if found is None or not found._replace(bound=least_cost).proves(found.cost):
+        return None
+    return found._replace(bound=least_cost)
+
+
+def _searched(program: Program, cost: Mapping[int, int], nodes: int) -> Answer | None:
     highs = _loaded(program, cost, relaxed=False)
     highs.setOptionValue("mip_max_nodes", nodes)
     highs.run()
@@ -99,25 +144,29 @@ def minimise(program: Program, cost: Mapping[int, int], nodes: int = MAX_NODES) 
     info = highs.getInfo()
     bound = info.mip_dual_bound if any(program.integral) else info.objective_function_value
     rounded = tuple(round(value) if whole else 0 for value, whole in zip(values, program.integral, strict=True))
-    return Answer(rounded, bound)
+    return Answer(rounded, bound, round(info.objective_function_value))
 
 
-def narrowed(program: Program, cost: Mapping[int, int], best: int) -> tuple[int, list[tuple[int, int]]]:
-    """Which values can columns take in solutions that cost at most `best`? Proven in integers, by Lagrange's bound.
+class _Bounded(NamedTuple):
+    """What multipliers of the rows prove, in `DUAL_STEP` parts of one."""
 
-    Returns a cost no solution goes below, rounded up, and per column the least and greatest value, for columns whose
-    value is a whole number in the solutions asked about. Multipliers come from the relaxed program; whichever they are,
-    the bound `sum of multiplier x side over rows + sum of least reduced cost over columns` holds, and nothing in it is
-    rounded here.
+    least: int
+    """No solution costs less."""
+    reduced: list[int]
+    """What one more of each column adds to that."""
+
+
+def _bounded(program: Program, cost: Mapping[int, int], duals: Sequence[float]) -> _Bounded:
+    """Lagrange's bound: `sum of multiplier x side over rows + sum of least reduced cost over columns`.
+
+    It holds for any multipliers; those of the relaxed program are rounded first, and nothing after.
     """
-    highs = _loaded(program, cost, relaxed=True)
-    highs.run()
-    multipliers = [round(value * DUAL_STEP) for value in highs.getSolution().row_dual]
     reduced = [0] * len(program.lower)
     for column, amount in cost.items():
         reduced[column] = amount * DUAL_STEP
     least = 0
-    for row, multiplier in zip(program.rows, multipliers, strict=True):
+    for row, dual in zip(program.rows, duals, strict=True):
+        multiplier = round(dual * DUAL_STEP)
         side = row.lower if multiplier > 0 else row.upper
         if multiplier == 0 or side is None:
             continue
@@ -126,6 +175,18 @@ def narrowed(program: Program, cost: Mapping[int, int], best: int) -> tuple[int,
             reduced[column] -= multiplier * coefficient
     for column, amount in enumerate(reduced):
         least += amount * (program.lower[column] if amount > 0 else program.upper[column])
+    return _Bounded(least, reduced)
+
+
+def narrowed(program: Program, cost: Mapping[int, int], best: int) -> tuple[int, list[tuple[int, int]]]:
+    """Which values can columns take in solutions that cost at most `best`? Proven in integers, by Lagrange's bound.
+
+    Returns a cost no solution goes below, rounded up, and per column the least and greatest value, for columns whose
+    value is a whole number in the solutions asked about.
+    """
+    highs = _loaded(program, cost, relaxed=True)
+    highs.run()
+    least, reduced = _bounded(program, cost, highs.getSolution().row_dual)
     room = best * DUAL_STEP - least
     return -(-least // DUAL_STEP), [
         _range(program.lower[column], program.upper[column], amount, room) for column, amount in enumerate(reduced)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.records.ids import TaskId, TemplateId
@@ -43,8 +43,7 @@ def gather(survivors: Iterable[Survivor]) -> Gathered:
     candidates: list[Candidate] = []
     texts: dict[TaskId, str] = {}
     lacking: dict[TemplateId, list[str]] = {}
-    # Rows of one wording are many and alike: one string holds the text of all of them.
-    known: dict[str, str] = {}
+    same = _Same()
     for survivor in survivors:
         task = survivor.task
         missing = [name for name in _COUNTED if not getattr(task, name)]
@@ -52,8 +51,8 @@ def gather(survivors: Iterable[Survivor]) -> Gathered:
             lacking.setdefault(task.template_id, missing)
             continue
         text = projection(task, user_turns(survivor.surface))
-        texts[task.task_id] = known.setdefault(text, text)
-        candidates.append(_candidate(survivor, text))
+        texts[task.task_id] = same(text)
+        candidates.append(_candidate(survivor, text, same))
     raise_all(StageError, [_missing(template_id, missing) for template_id, missing in sorted(lacking.items())])
     return Gathered(tuple(candidates), texts)
 
@@ -67,24 +66,43 @@ def _missing(template_id: TemplateId, names: list[str]) -> Problem:
     )
 
 
-def _candidate(survivor: Survivor, text: str) -> Candidate:
+Value = TypeVar("Value", bound=Hashable)
+
+
+class _Same:
+    """Rows are many and most of what they say is alike: of equal values all rows hold one, which saves a KiB a row."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+
+    def __call__(self, value: Value) -> Value:
+        """The first value equal to this one."""
+        first: Value = self._known.setdefault(value, value)
+        return first
+
+    def sorted(self, values: Iterable[str]) -> tuple[str, ...]:
+        """The same of a sorted tuple."""
+        return self(tuple(map(self, sorted(values))))
+
+
+def _candidate(survivor: Survivor, text: str, same: _Same) -> Candidate:
     task, outline, surface, quality = survivor
     return Candidate(
         task_id=task.task_id,
-        template_id=task.template_id,
-        language=surface.language,
+        template_id=same(task.template_id),
+        language=same(surface.language),
         source=surface.source,
-        intent=task.intent or "",
-        category=task.category,
-        difficulty=task.difficulty or "",
-        turn_policy=task.turn_policy,
-        edge_signatures=tuple(sorted(set(task.edge_signatures))),
-        required_tools=tuple(sorted(task.required_tools)),
-        tools_present=tuple(sorted(task.tools_present)),
+        intent=same(task.intent or ""),
+        category=same(task.category),
+        difficulty=same(task.difficulty or ""),
+        turn_policy=same(task.turn_policy),
+        edge_signatures=same.sorted(set(task.edge_signatures)),
+        required_tools=same.sorted(task.required_tools),
+        tools_present=same.sorted(task.tools_present),
         num_turns=outline.num_user_turns,
         num_tool_calls=outline.num_tool_calls,
-        text_hash=text_hash(text),
-        capability_signature=capability_signature(task),
+        text_hash=same(text_hash(text)),
+        capability_signature=same(capability_signature(task)),
         execution_case=execution_case(task, outline),
         judge_error=quality.judge_error is not None,
         advisory_failures=len(quality.advisory_failures),

@@ -38,6 +38,15 @@ def test_deviation_of_whole_mixes_comes_in_steps_of_two() -> None:
     assert choice(rows, terms(2, quotas=quotas, tool_calls=short)).deviation.step == 1
 
 
+def test_choice_of_a_share_of_intents_grows_no_faster_than_their_number() -> None:
+    def size(intents: int) -> int:
+        rows = entrants(*(candidate(n, intent=f"i{n // 2}") for n in range(2 * intents)))
+        program = choice(rows, terms(intents, intent_share=Fraction(1, 10))).program
+        return sum(len(row.columns) for row in program.rows)
+
+    assert size(200) < 2.1 * size(100)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ehm"), st.integers(0, 3)), min_size=1, max_size=8),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfcl.errors import StageError
-from bfcl.stages.balancing import selection
+from bfcl.stages.balancing import selection, solver
 from bfcl.stages.balancing.selection import Selection, select
 from bfcl.stages.balancing.solver import MAX_NODES, Answer, Program, limit_reached, minimise
 from bfcl.stages.balancing.terms import Entrant, Score, Terms
@@ -101,6 +101,18 @@ def test_select_finds_the_same_by_one_program_as_by_one_for_each_cost(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection, "HEAVIEST", 0)
         assert select(rows, asked) == at_once
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances())
+def test_select_finds_the_same_with_and_without_a_search_beside_the_relaxed_program(
+    instance: tuple[tuple[Entrant, ...], Terms],
+) -> None:
+    rows, asked = instance
+    found = select(rows, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver, "_beside_relaxed", lambda *_: None)
+        assert select(rows, asked) == found
 
 
 def test_select_minimises_one_by_one_where_one_program_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import pytest
 
 from bfcl.errors import StageError
 from bfcl.stages.balancing import solver
-from bfcl.stages.balancing.solver import Program, minimise, narrowed
+from bfcl.stages.balancing.solver import Answer, Program, minimise, narrowed
 
 
 def knapsack() -> tuple[Program, dict[int, int]]:
@@ -33,6 +34,43 @@ def test_minimise_returns_none_where_bounds_contradict() -> None:
     program, cost = knapsack()
     program.row({0: 1, 1: 1, 2: 1}, upper=1)
     assert minimise(program, cost) is None
+
+
+def chosen(number: int) -> tuple[Program, dict[int, int]]:
+    """Half of so many columns, the cheapest: the relaxed program has whole values only."""
+    program = Program()
+    columns = [program.column(0, 1) for _ in range(number)]
+    program.row(dict.fromkeys(columns, 1), lower=number // 2, upper=number // 2)
+    return program, {column: column * 7 % 11 for column in columns}
+
+
+def test_minimise_searches_beside_the_relaxed_values_only_where_their_bound_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program, cost = chosen(20)
+    searched: list[Program] = []
+
+    def seen(asked: Program, cost: Mapping[int, int], nodes: int) -> Answer | None:
+        searched.append(asked)
+        return find(asked, cost, nodes)
+
+    find = solver._searched
+    monkeypatch.setattr(solver, "_searched", seen)
+    found = minimise(program, cost)
+    assert found is not None
+    assert found.proves(sum(sorted(cost.values())[:10]))
+    (only,) = searched
+    assert only is not program
+    assert only.lower == only.upper
+
+
+def test_minimise_searches_the_whole_program_where_the_relaxed_bound_is_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, cost = knapsack()
+    monkeypatch.setattr(solver, "_beside_relaxed", lambda *_: None)
+    alone = minimise(program, cost)
+    monkeypatch.undo()
+    assert minimise(program, cost) == alone
+    assert solver._beside_relaxed(program, cost, 50) is None
 
 
 def test_narrowed_keeps_every_solution_of_the_cost_asked_about() -> None:

@@ -73,6 +73,12 @@ def test_rows_of_one_template_share_what_they_exercise_and_no_execution_case(tem
     assert len({one.execution_case for one in found}) == len(found)
 
 
+def test_gather_holds_what_rows_have_in_common_once() -> None:
+    first, second = gather(survivors("kiln_status")).candidates[:2]
+    for name in ("text_hash", "capability_signature", "required_tools", "tools_present", "edge_signatures"):
+        assert getattr(first, name) is getattr(second, name), name
+
+
 def test_gather_refuses_every_template_that_lacks_what_is_counted() -> None:
     rows = [*survivors("kiln_status", intent=None, difficulty=""), *survivors("cone_corrected", intent=None)]
     with pytest.raises(StageError) as caught:
