@@ -232,6 +232,8 @@ class _Run:
         scratch, key = self._stage.scratch, key_of(state)
         if self._newest is not None and key == self._newest[0]:
             return wire.SAME_STATE, b"", self._newest[1]
+        # What was found out of an earlier state must not come to stand for this one, whatever becomes of it here.
+        scratch.recalled(0)
         known = self._stage.recall.find(key)
         if key is not None and known is not None:
             self._newest = key, len(known.text)
