@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
+from bfcl.modelio.surplus import is_clean
 from bfcl.modelio.transport import (
     KEPT,
     MAX_BODY_BYTES,
@@ -62,7 +63,10 @@ class AsyncTransport:
                 # Not chained: the library's own text may quote a header.
                 detail = reason(error)
             finally:
-                self._free.append(client)
+                if is_clean(client):
+                    self._free.append(client)
+                else:
+                    await client.aclose()
         raise TransportFailure("transport_error", detail)
 
     async def aclose(self) -> None:

@@ -15,6 +15,8 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, Self
 
+from bfcl.modelio.surplus import is_clean
+
 if TYPE_CHECKING:
     import httpx
 
@@ -123,6 +125,8 @@ class HttpTransport:
             detail = reason(error)
         finally:
             alarm.cancel()
+            if not is_clean(client):
+                self.close()
         if late:
             raise TransportFailure("timeout", f"no answer within {timeout_s:g} s")
         raise TransportFailure("transport_error", detail)

@@ -42,6 +42,16 @@ def test_connection_serves_one_request_after_another() -> None:
     assert (server.connections, len(server.seen)) == (1, 5)
 
 
+@pytest.mark.parametrize("surplus", [http(200, b"second"), b"\n"])
+def test_what_a_server_sends_too_much_answers_no_other_request(surplus: bytes) -> None:
+    async def generous(answering: Answering) -> None:
+        answering.writer.write(http(200, b"first") + surplus)
+
+    replies, server = posts(2, generous, saying(200, b"third"))
+    assert [reply.body for reply in replies] == [b"first", b"third"]
+    assert server.connections == 2
+
+
 def test_requests_in_flight_are_no_more_than_allowed_and_each_has_a_connection() -> None:
     inside = most = 0
 

@@ -206,3 +206,26 @@ def test_certificate_is_checked(transport: HttpTransport, tmp_path: Path, monkey
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         assert transport.post(post(f"{server.url}/x"), 5).body == b"safe"
     assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("surplus", [b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond", b"\n"])
+def test_what_a_server_sends_too_much_answers_no_other_request(surplus: bytes) -> None:
+    """Both replies of a server in one piece, on a connection that it keeps open."""
+    first = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfirst"
+    with socket.create_server(("127.0.0.1", 0)) as listening, HttpTransport() as transport:
+
+        def serve(answers: list[bytes]) -> None:
+            for answer in answers:
+                taken, _ = listening.accept()
+                kept.append(taken)
+                taken.recv(65_536)
+                taken.sendall(answer)
+
+        kept: list[socket.socket] = []
+        serving_all = threading.Thread(target=serve, args=([first + surplus, first.replace(b"first", b"third")],))
+        serving_all.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        assert [transport.post(post(url), 5).body for _ in range(2)] == [b"first", b"third"]
+        serving_all.join()
+        for taken in kept:
+            taken.close()
