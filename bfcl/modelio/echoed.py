@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import unquote
 
 PLACEHOLDERS: Final = frozenset(
     {
@@ -38,21 +40,35 @@ since each time may uncover as much again."""
 _PAIR: Final = "\0"
 """Stands for an escaped backslash meanwhile; no key has it."""
 _NUMBER: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
+_URL_SAFE: Final = str.maketrans("+/", "-_")
 _LETTERS: Final = {'"': '"', "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def holds(text: str, secret: str) -> bool:
     """Whether the text holds the credential as it is or as JSON may spell it, however deep in texts of JSON.
 
-    The text need be no JSON. A key of fewer than 8 characters counts where it is a word of its own; one of fewer than
-    `LEAST`, and a placeholder, never.
+    The text need be no JSON. A key of 8 characters and more is found in base64 and with `%` escapes, too; a shorter one
+    counts where it is a word of its own; one of fewer than `LEAST`, and a placeholder, never.
     """
     if len(secret) < LEAST or secret.lower() in PLACEHOLDERS:
         return False
     if len(secret) >= _ANYWHERE:
-        return any(secret in told for told in _readings(text))
+        spelled = (secret, *_in_base64(secret))
+        return any(one in told for told in _readings(text) for one in spelled) or (
+            "%" in text and any(secret in unquote(told) for told in _readings(text))
+        )
     word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])")
     return any(word.search(told) for told in _readings(text))
+
+
+def _in_base64(secret: str) -> Iterator[str]:
+    """What of the base64 of a text with the secret in it depends on the secret alone, wherever that begins."""
+    data = secret.encode()
+    for before in range(3):
+        coded = b64encode(b"\0" * before + data).decode()
+        sure = coded[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+        yield sure
+        yield sure.translate(_URL_SAFE)
 
 
 def _readings(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 
 import pytest
 from hypothesis import given
@@ -28,6 +29,21 @@ def test_key_is_found_with_any_of_its_letters_spelled_by_number(key: str, data: 
         f"\\u{ord(one):04X}" if number else json.dumps(one)[1:-1] for one, number in zip(key, chosen, strict=True)
     ]
     assert holds(f'{{"a": "{"".join(letters)}"', key) == (key.lower() not in PLACEHOLDERS)
+
+
+@given(PRINTABLE, st.binary(max_size=7), st.binary(max_size=7), st.booleans())
+def test_key_is_found_in_base64_wherever_it_begins(key: str, before: bytes, after: bytes, url_safe: bool) -> None:
+    coded = (urlsafe_b64encode if url_safe else b64encode)(before + key.encode() + after).decode()
+    assert holds(json.dumps({"content": coded}), key) == (key.lower() not in PLACEHOLDERS)
+
+
+@given(PRINTABLE, st.data())
+def test_key_is_found_with_any_of_its_letters_escaped_for_an_address(key: str, data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(key), max_size=len(key)))
+    escaped = "".join(
+        f"%{ord(one):02X}" if coded or one == "%" else one for one, coded in zip(key, chosen, strict=True)
+    )
+    assert holds(json.dumps({"content": f"https://h/?key={escaped}"}), key) == (key.lower() not in PLACEHOLDERS)
 
 
 @pytest.mark.parametrize(
