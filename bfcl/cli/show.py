@@ -22,7 +22,7 @@ import click
 
 from bfcl.canonical import Json, readable_json
 from bfcl.cli.streams import OutputError, abandon
-from bfcl.errors import BfclError, Problem
+from bfcl.errors import BfclError, Problem, StageError
 from bfcl.errors import visible as visible
 
 REFUSED: Final = 1
@@ -143,15 +143,24 @@ def run(command: click.Command, arguments: Sequence[str], *, terminal: bool | No
     if terminal is None:
         terminal = sys.stderr.isatty()
     try:
-        return _status(command, arguments, manner, terminal)
-    except BrokenPipeError:
+        status = _status(command, arguments, manner, terminal)
+        # Here, where it can be told: the interpreter would end in a status of its own.
+        sys.stderr.flush()
+        return status
+    except BrokenPipeError as error:
         for stream in (sys.stdout, sys.stderr):
             abandon(stream)
-        return REFUSED
+        unread = OutputError(1, error.strerror or str(error))
+        return _ends_in(StageError([_unwritable(unread)]), manner)
     except OutputError as error:
         abandon(sys.stdout)
-        _refuse_in_vain("StageError", _unwritable(error), manner, terminal)
-        return REFUSED
+        refusal = StageError([_unwritable(error)])
+        _refuse_in_vain(refusal, manner, terminal)
+        return _ends_in(refusal, manner)
+
+
+def _ends_in(error: BfclError, manner: Manner) -> int:
+    return error.exit_code if manner.status_of is None else manner.status_of(error)
 
 
 def _status(command: click.Command, arguments: Sequence[str], manner: Manner, terminal: bool) -> int:
@@ -159,8 +168,8 @@ def _status(command: click.Command, arguments: Sequence[str], manner: Manner, te
         status = command.main(list(arguments), prog_name="bfcl", standalone_mode=False, obj=manner)
         sys.stdout.flush()
     except BfclError as error:
-        _refuse(type(error).__name__, error.problems, manner, terminal)
-        return error.exit_code if manner.status_of is None else manner.status_of(error)
+        _refuse_in_vain(error, manner, terminal)
+        return _ends_in(error, manner)
     except click.ClickException as error:
         if _told_as_text(manner, terminal):
             error.show()
@@ -171,6 +180,9 @@ def _status(command: click.Command, arguments: Sequence[str], manner: Manner, te
         return REFUSED
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except SystemExit:
+        # How click, and nothing else here, ends where the reader of a stream is gone.
+        raise BrokenPipeError("nobody reads it any more") from None
     except FileNotFoundError:
         if _stands_somewhere():
             raise
@@ -217,10 +229,11 @@ def _unwritable(error: OutputError) -> Problem:
     return Problem(code="storage_failed", subject=error.stream, message=f"cannot write: {error.reason}", fix=fix)
 
 
-def _refuse_in_vain(error_type: str, problem: Problem, manner: Manner, terminal: bool) -> None:
-    """Refuse, unless stderr takes nothing either: then the status has to say it alone."""
+def _refuse_in_vain(error: BfclError, manner: Manner, terminal: bool) -> None:
+    """Refuse, unless stderr takes nothing: then the status has to say it alone."""
     try:
-        _refuse(error_type, (problem,), manner, terminal)
+        _refuse(type(error).__name__, error.problems, manner, terminal)
+        sys.stderr.flush()
     except OSError:
         abandon(sys.stderr)
 

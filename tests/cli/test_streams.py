@@ -56,10 +56,54 @@ def test_full_stdout_is_one_refusal(tmp_path: Path, command: str) -> None:
         )
 
 
-@pytest.mark.parametrize("command", ["check nowhere 2>/dev/full", "explain --list >/dev/full 2>/dev/full"])
-def test_full_stderr_leaves_the_status_to_say_it(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("check nowhere 2>/dev/full", 1),
+        ("explain --list >/dev/full 2>/dev/full", 1),
+        ("eval --config nowhere.yaml 2>/dev/full", 2),
+    ],
+)
+def test_full_stderr_leaves_the_status_to_say_it(tmp_path: Path, command: str, status: int) -> None:
     done = shell(command, tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
+
+
+SPEAKING = """
+import os, sys, click
+from bfcl.cli import show
+from bfcl.cli.streams import open_streams
+
+@click.command()
+@click.pass_obj
+def speak(manner):
+    manner.status_of = lambda error: 40 + len(error.problems)
+    print("done")
+    print("noted", file=sys.stderr)
+
+open_streams()
+os._exit(show.run(speak, [], terminal=True))
+"""
+
+
+@pytest.mark.parametrize("full", [["stdout"], ["stderr"], ["stdout", "stderr"]])
+@pytest.mark.parametrize("reader", ["full", "gone"])
+def test_output_that_nobody_takes_ends_in_a_status_of_the_command(tmp_path: Path, full: list[str], reader: str) -> None:
+    (tmp_path / "speak.py").write_text(SPEAKING, encoding="utf-8")
+    if reader == "full":
+        end = os.open("/dev/full", os.O_WRONLY)
+    else:
+        read, end = os.pipe()
+        os.close(read)
+    with subprocess.Popen(
+        [sys.executable, "speak.py"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=end if "stdout" in full else subprocess.DEVNULL,
+        stderr=end if "stderr" in full else subprocess.DEVNULL,
+    ) as process:
+        os.close(end)
+    assert process.returncode == 41
 
 
 def test_directory_that_is_gone_is_told(tmp_path: Path) -> None:
