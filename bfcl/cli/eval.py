@@ -8,10 +8,12 @@ from typing import Literal
 
 import click
 
-from bfcl.cli.eval_command import EvalCommand
+from bfcl.cli.eval_command import EvalCommand, FixableError
 from bfcl.cli.show import Manner
+from bfcl.errors import closest
 from bfcl.evaluate.settings.envelope import OutputFormat, load_envelope
 from bfcl.graph.eval_run import run_envelope
+from bfcl.pack.layout import shown
 
 
 class _Eval(EvalCommand):
@@ -34,6 +36,21 @@ def _tell(context: click.Context, form: OutputFormat) -> None:
         manner.format = "json" if form == "json" else "text"
 
 
+def _there(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    """Raises: FixableError where `--resume-from` names no directory."""
+    if value is None or value.is_dir():
+        return value
+    what = "is no directory" if value.exists() else "is not there"
+    around = value.absolute().parent
+    beside = sorted(one.name for one in around.iterdir() if one.is_dir()) if around.is_dir() else []
+    guess = closest(value.name, beside)
+    meant_one = "" if guess is None else f"did you mean `{shown(around / guess)}`? Else "
+    raise FixableError(
+        f"--resume-from: {shown(value)} {what}; expected the output directory of an earlier run",
+        f"{meant_one}name the `outputs.output_dir` that the earlier run wrote to, or leave `--resume-from` out",
+    )
+
+
 @click.command("eval", cls=_Eval)
 @click.option(
     "--config",
@@ -54,7 +71,8 @@ def _tell(context: click.Context, form: OutputFormat) -> None:
 @click.option("--eval-run-id", help="The run id to use, exactly as given. Default: a new one.")
 @click.option(
     "--resume-from",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path),
+    callback=_there,
     help="Output directory of an earlier run whose answers are taken over.",
 )
 @click.option(
@@ -92,4 +110,4 @@ def eval_(
         max_infrastructure_stops=max_infrastructure_stops or envelope.max_infrastructure_stops,
     )
     _tell(context, envelope.output_format)
-    click.echo("\n".join(run_envelope(envelope, eval_run_id=eval_run_id)))
+    run_envelope(envelope, lambda lines: click.echo("\n".join(lines)), eval_run_id=eval_run_id)

@@ -12,6 +12,14 @@ from bfcl.evaluate.settings.envelope import INVALID
 from bfcl.evaluate.statuses import exit_status_of
 
 
+class FixableError(click.UsageError):
+    """A command line that is wrong in a way that has a remedy of its own, better than the list of options."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
 class EvalCommand(click.Command):
     """A command whose refusals end in the published statuses, those of its command line included."""
 
@@ -26,7 +34,7 @@ class EvalCommand(click.Command):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
-            fix = f"run `bfcl {info_name} --help`"
+            fix = error.fix if isinstance(error, FixableError) else f"run `bfcl {info_name} --help`"
             raise EvalError(Problem(code=INVALID, message=error.format_message(), fix=fix)) from None
 
     def set_manner(self, manner: Manner) -> None:

@@ -15,7 +15,7 @@ from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json, visible
 from bfcl.digest import sha256_hex
 from bfcl.evaluate.after.compare import compare
-from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text
+from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text, stops_text
 from bfcl.evaluate.after.recorded_settings import Whereabouts
 from bfcl.evaluate.after.sides import Side, side_of
 from bfcl.evaluate.after.write_once import ELSEWHERE, write_once
@@ -90,6 +90,7 @@ def _sheet(document: Mapping[str, Json], page: str) -> Sheet:
         side = document[name]
         assert isinstance(side, Mapping)
         sheet.line(f"{name:<8}{side['alias']}  success rate {side['success_rate']}, {side['canonical_id']}")
+    sheet.line(f"stops   {stops_text(document)}")
     table, difference = document.get("table"), document.get("difference")
     if isinstance(table, Mapping) and isinstance(difference, Mapping):
         counts = ", ".join(f"{name} {count}" for name, count in table.items())

@@ -46,16 +46,18 @@ def eval_leaderboard(
 
 def _sheet(board: Leaderboard) -> Sheet:
     sheet = Sheet()
-    rows = [["rank", "candidate", "model", "success", "tasks", "95 %", "by template"]]
+    rows = [["rank", "candidate", "model", "success", "tasks", "stopped", "95 %", "by template"]]
     for one in board.standings:
         measured = one.side.measured
         tasks = f"{measured.successful_tasks}/{measured.task_count}"
         model = measured.canonical_id
-        rows.append(
-            [str(one.rank), measured.alias, model, f"{one.rate:.3f}", tasks, _told(one.interval), _told(one.clustered)]
-        )
+        stops = str(measured.non_candidate_stops)
+        intervals = [_told(one.interval), _told(one.clustered)]
+        rows.append([str(one.rank), measured.alias, model, f"{one.rate:.3f}", tasks, stops, *intervals])
     for line in aligned(rows, widest=_WIDEST):
         sheet.line(line)
+    for note in board.notes:
+        sheet.line(note)
     return sheet
 
 

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import click
 
+from bfcl.cli.eval_command import FixableError
 from bfcl.cli.place import project_root
 from bfcl.evaluate.artifacts.names import MANIFEST as EVALUATION
 from bfcl.files import write_atomic
@@ -43,13 +44,18 @@ def refuse_output_place(
     for folder in (place, *place.parents):
         run = RunTree(folder)
         if _is(run.manifest, Path.is_file) or _is(run.stage_cache, Path.is_dir):
-            raise click.UsageError(f"{named} lies inside the run directory {shown(folder)}, where only a run writes")
+            raise _misplaced(f"{named} lies inside the run directory {shown(folder)}, where only a run writes", named)
         if _is(folder / MANIFEST, Path.is_file):
-            raise click.UsageError(f"{named} lies inside the pack {shown(folder)}, whose fingerprint it would change")
+            raise _misplaced(f"{named} lies inside the pack {shown(folder)}, whose fingerprint it would change", named)
         if folder != own and _is(folder / EVALUATION, Path.is_file):
-            raise click.UsageError(f"{named} lies inside the evaluation {shown(folder)}, where only a run writes")
+            raise _misplaced(f"{named} lies inside the evaluation {shown(folder)}, where only a run writes", named)
         if folder.parent == build and (folder.name in _STORED or _RESULT.fullmatch(folder.name)):
-            raise click.UsageError(f"{named} lies inside {shown(folder)}, where only the build writes")
+            raise _misplaced(f"{named} lies inside {shown(folder)}, where only the build writes", named)
+
+
+def _misplaced(message: str, named: str) -> FixableError:
+    option = f"`{named}`" if named.startswith("--") else "`--out`"
+    return FixableError(message, f"name a place with {option} that lies outside of it")
 
 
 def _is(path: Path, kind: Callable[[Path], bool]) -> bool:

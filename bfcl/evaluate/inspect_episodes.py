@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from bfcl.errors import BfclError
+from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.drive.desk import OracleDesk, session_failed
 from bfcl.evaluate.drive.task_spec import published_specs
-from bfcl.evaluate.drive.tasks import Seat, Tasks
+from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.inspect_exchange import InspectChat
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
 from bfcl.evaluate.score.episode import score_episode

@@ -37,6 +37,7 @@ _BY_STATUS: Final[Mapping[int, tuple[str, ...]]] = {
         "eval_executable_aggregation_invalid",
         "eval_executable_evidence_mismatch",
         "eval_executable_unauthorized",
+        "eval_nothing_measured",
         "eval_runner_invalid",
         "eval_source_benchmark_hash_mismatch",
         "eval_source_benchmark_schema_mismatch",

@@ -60,7 +60,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-class Asking:
+class Cluster:
     """Every call that waits for the scheduler or its workers. A cluster that is gone or stands still is a refusal: dask
     itself would wait for ever, or answer with an exception of its own."""
 

@@ -16,7 +16,16 @@ from typing import Any, Final
 
 from bfcl.digest import blake3_of
 from bfcl.errors import BfclError, Problem, StageError
-from bfcl.graph.dask_cluster import ANSWER_S, Asking, Future, connected, dask_library, named_cluster, shown, unreachable
+from bfcl.graph.dask_cluster import (
+    ANSWER_S,
+    Cluster,
+    Future,
+    connected,
+    dask_library,
+    named_cluster,
+    shown,
+    unreachable,
+)
 from bfcl.graph.executor import Compute, Done, Job, grouped
 from bfcl.graph.remote_shards import LIBRARIES, Answer, Program, compute_group, program, take_order
 from bfcl.graph.say import warn
@@ -67,10 +76,10 @@ class DaskExecutor:
         """
         order = pickle.dumps(compute)
         with connected(self._address) as client:
-            asking = Asking(client, self._address, self._answer_s)
-            threads = _checked(asking)
+            cluster = Cluster(client, self._address, self._answer_s)
+            threads = _checked(cluster)
             groups = grouped(jobs, max(LEAST_TASKS, TASKS_A_THREAD * max(threads, default=1)))
-            yield from _Stage(asking, order, self._patience_s).run(groups, self._reached)
+            yield from _Stage(cluster, order, self._patience_s).run(groups, self._reached)
 
 
 def check_cluster(address: str) -> None:
@@ -79,7 +88,7 @@ def check_cluster(address: str) -> None:
     Raises: ConfigError `extra_not_installed`; StageError `executor_unreachable`, `executor_mismatch`.
     """
     with connected(address) as client:
-        _checked(Asking(client, address))
+        _checked(Cluster(client, address))
 
 
 def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -95,21 +104,21 @@ def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 # --- the cluster --------------------------------------------------------------------------------------------------
 
 
-def _checked(asking: Asking) -> list[int]:
+def _checked(cluster: Cluster) -> list[int]:
     """The threads of each worker, once all of them and the scheduler are known to load this program."""
-    told = asking.on_workers(program, on_error="return")
-    problems = [*_scheduler_problems(asking), *_mismatches(told, program())]
+    told = cluster.on_workers(program, on_error="return")
+    problems = [*_scheduler_problems(cluster), *_mismatches(told, program())]
     if problems:
         raise StageError(problems)
-    return asking.threads()
+    return cluster.threads()
 
 
-def _scheduler_problems(asking: Asking) -> Iterator[Problem]:
+def _scheduler_problems(cluster: Cluster) -> Iterator[Problem]:
     """The scheduler computes nothing, but tasks pass through it and name our functions."""
     try:
-        asking.on_scheduler(program)
+        cluster.on_scheduler(program)
     except ImportError as error:
-        yield _mismatch(f"scheduler {shown(asking.address)}", f"cannot load bfcl: {error}", program())
+        yield _mismatch(f"scheduler {shown(cluster.address)}", f"cannot load bfcl: {error}", program())
     except ValueError:
         # One that was told to unpickle nothing does not need to.
         return
@@ -137,8 +146,8 @@ def _seen(answer: object, expected: Program) -> str:
 class _Stage:
     """The groups of one stage on their way."""
 
-    def __init__(self, asking: Asking, order: bytes, patience_s: float) -> None:
-        self._asking = asking
+    def __init__(self, cluster: Cluster, order: bytes, patience_s: float) -> None:
+        self._cluster = cluster
         self._patience_s = patience_s
         self._name = f"bfcl-{secrets.token_hex(8)}"
         self._number = 0
@@ -166,26 +175,26 @@ class _Stage:
                         reached(answer["isolation"])
                     yield list(zip(group, answer["rows"] or [], strict=True))
         finally:
-            self._asking.withdraw(list(running))
+            self._cluster.withdraw(list(running))
 
     def _fill(self, running: dict[Future, list[Job]], groups: Iterator[list[Job]]) -> None:
-        wanted = IN_FLIGHT * max(1, len(self._asking.threads()))
+        wanted = IN_FLIGHT * max(1, len(self._cluster.threads()))
         while len(running) < wanted and (group := next(groups, None)) is not None:
             self._submit(running, group)
 
     def _submit(self, running: dict[Future, list[Job]], group: list[Job]) -> None:
         self._number += 1
         key = f"{self._name}-{self._number}"
-        future = self._asking.submit(key, compute_group, program(), self._digest, pickle.dumps(group))
+        future = self._cluster.submit(key, compute_group, program(), self._digest, pickle.dumps(group))
         running[future] = group
 
     def _hand_over(self, workers: list[str] | None) -> None:
         """Give the order to these workers, or to all. One that is lost meanwhile needs none."""
-        self._asking.on_workers(take_order, program(), self._digest, self._order, workers=workers, on_error="ignore")
+        self._cluster.on_workers(take_order, program(), self._digest, self._order, workers=workers, on_error="ignore")
 
     def _some_done(self, running: dict[Future, list[Job]]) -> list[Future]:
         """Waits until something is done."""
-        while not (done := self._asking.some_done(list(running), _TURN_S)):
+        while not (done := self._cluster.some_done(list(running), _TURN_S)):
             self._refuse_to_wait_alone()
         return done
 
@@ -193,7 +202,7 @@ class _Stage:
         """What a group came to. It may be computed once more meanwhile, where its worker was lost at the end."""
         while True:
             try:
-                answer: Answer = future.result(timeout=self._asking.answer_s)
+                answer: Answer = future.result(timeout=self._cluster.answer_s)
             except TimeoutError:
                 if future.status == "error":
                     raise
@@ -207,13 +216,13 @@ class _Stage:
         except StageError:
             raise
         except CancelledError as error:
-            raise self._asking.lost() from error
+            raise self._cluster.lost() from error
         except dask_library().KilledWorker as error:
-            _checked(self._asking)
+            _checked(self._cluster)
             raise StageError(self._killing(running[future])) from error
         except Exception:
             # A bug of ours, if not a worker of another program that came after the others were asked.
-            _checked(self._asking)
+            _checked(self._cluster)
             raise
         problems = _mismatches({answer["worker"]: answer["program"]}, program())
         if problems:
@@ -225,8 +234,8 @@ class _Stage:
     def _refuse_to_wait_alone(self) -> None:
         """Raises: StageError `executor_unreachable` where the cluster has been without a worker for too long."""
         now = time.monotonic()
-        address, patience_s = self._asking.address, self._patience_s
-        if self._asking.threads():
+        address, patience_s = self._cluster.address, self._patience_s
+        if self._cluster.threads():
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
@@ -238,7 +247,7 @@ class _Stage:
         labels = sorted({job.chunk.label for job in group})
         return Problem(
             code="executor_lost",
-            subject=named_cluster(self._asking.address),
+            subject=named_cluster(self._cluster.address),
             message=f"worker after worker was lost while it computed {_listed(labels)}; finished shards are kept",
             fix="look for the reason in the logs of the workers, their memory limit first; then run again, or without "
             "`executor=`",

@@ -29,29 +29,29 @@ class EvalProgress:
         self._printed = self._began = 0.0
         self._live: Any = None
 
-    def show(self, standing: Progress) -> None:
+    def show(self, progress: Progress) -> None:
         """One more episode ended, or a candidate begins. Whoever stops listening does not stop the run."""
         with contextlib.suppress(OSError):
-            self._show(standing)
+            self._show(progress)
 
-    def _show(self, standing: Progress) -> None:
+    def _show(self, progress: Progress) -> None:
         stream, now = sys.__stderr__, self._clock()
         if stream is None:
             return
-        if standing.done == 0:
+        if progress.done == 0:
             self._began = now
-        ended = standing.done == standing.total
+        ended = progress.done == progress.total
         if self._live is None and stream.isatty():
             self._live = _opened(stream)
         columns = None if self._live is None else self._live.console.width
         elapsed_s = None if ended else now - self._began
-        line = standing_line(standing, place=self._place(standing.alias), elapsed_s=elapsed_s, columns=columns)
+        line = standing_line(progress, place=self._place(progress.alias), elapsed_s=elapsed_s, columns=columns)
         if self._live is not None:
             self._live.update(line)
             if not ended:
                 return
             self.close()
-        if standing.done == 0 or ended or now - self._printed >= PLAIN_INTERVAL_S:
+        if progress.done == 0 or ended or now - self._printed >= PLAIN_INTERVAL_S:
             self._printed = now
             warn(line)
 
@@ -74,15 +74,15 @@ class EvalProgress:
 
 
 def standing_line(
-    standing: Progress, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
+    progress: Progress, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
 ) -> str:
     """What a line says, in the most words that fit into `columns`. Success counts what is done, stops by
     infrastructure among it. `elapsed_s` is None once the candidate is through, and no pace is told."""
-    share = f"{standing.successes / standing.done:.1%}" if standing.done else "-"
-    stops, tokens = standing.infrastructure_stops, standing.tokens
-    rate, left = ("", "") if elapsed_s is None else pace(standing, elapsed_s)
-    done = f"{standing.done}/{standing.total}"
-    name = f"{place}{standing.alias}"
+    share = f"{progress.successes / progress.done:.1%}" if progress.done else "-"
+    stops, tokens = progress.infrastructure_stops, progress.tokens
+    rate, left = ("", "") if elapsed_s is None else pace(progress, elapsed_s)
+    done = f"{progress.done}/{progress.total}"
+    name = f"{place}{progress.alias}"
     plain = f"{name}: {done} tasks, success {share}, {stops} infrastructure stops, {tokens} tokens"
     brief = f"{done}, {share}, {stops} stops, {abridged(tokens)} tokens"
     forms = [
@@ -91,31 +91,35 @@ def standing_line(
         f"{name}: {done} tasks, success {share}, {stops} stops, {abridged(tokens)} tokens{left}",
         f"{name}: {brief}{left}",
         f"{name}: {brief}",
-        f"{standing.alias}: {brief}",
+        f"{progress.alias}: {brief}",
     ]
     if columns is None:
         return forms[0]
     fitting = next((form for form in forms if len(form) <= columns), None)
     # A name may be as long as the line: what it counts is worth more.
-    return fitting or f"{standing.alias[: max(1, columns - len(brief) - 3)]}…: {brief}"[:columns]
+    return fitting or f"{progress.alias[: max(1, columns - len(brief) - 3)]}…: {brief}"[:columns]
 
 
 def abridged(count: int) -> str:
-    """A large number in few characters: 3.6k, 1.2M."""
-    for unit, size in (("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)):
-        if count >= size:
-            return f"{count / size:.1f}{unit}"
-    return str(count)
+    """A large number in few characters: 3.6k, 1.2M. What rounds to a thousand of a unit is one of the next."""
+    if count < 1_000:
+        return str(count)
+    shown = count / 1_000
+    for unit in ("k", "M"):
+        if (told := f"{shown:.1f}") != "1000.0" and shown < 1_000:
+            return f"{told}{unit}"
+        shown /= 1_000
+    return f"{shown:.1f}G"
 
 
-def pace(standing: Progress, elapsed_s: float) -> tuple[str, str]:
+def pace(progress: Progress, elapsed_s: float) -> tuple[str, str]:
     """How fast it goes, and how long it may take yet, once a twentieth is done: what comes first is mostly start-up."""
-    if standing.done == 0 or elapsed_s <= 0:
+    if progress.done == 0 or elapsed_s <= 0:
         return "", ""
-    rate = standing.done / elapsed_s
+    rate = progress.done / elapsed_s
     shown = f", {rate:.0f}/s" if rate >= 10 else f", {rate:.1f}/s"
-    known = standing.done * 20 >= standing.total
-    return shown, f", {(standing.total - standing.done) / rate:.0f} s left" if known else ""
+    known = progress.done * 20 >= progress.total
+    return shown, f", {(progress.total - progress.done) / rate:.0f} s left" if known else ""
 
 
 def _opened(stream: Any) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from bfcl.errors import BfclError, EvalError, Problem, raise_all
+from bfcl.errors import BfclError, EvalError, Problem, closest, meant, raise_all
 from bfcl.evaluate.artifacts.committed import verify_committed
 from bfcl.evaluate.artifacts.names import MANIFEST, REPORT
-from bfcl.evaluate.settings.envelope import INVALID, Envelope, load_envelope
+from bfcl.evaluate.settings.envelope import CHOICES, INVALID, Envelope, load_envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.statuses import exit_status_of
@@ -19,12 +20,15 @@ from bfcl.graph.eval_run import rate_lines, run_envelope
 from bfcl.graph.invocation import named_by_manifest
 from bfcl.graph.opening import Opening
 from bfcl.graph.say import say
+from bfcl.graph.variables import KNOWN
 from bfcl.oracle.stopping import stop_in_order
 from bfcl.stages.artifacts import PUBLISHED_FILE, RAW_FILE
 
 VARIABLES: Final = ("config",)
 """What `doit eval` takes."""
 
+_NAMED: Final = 5
+"""How many configurations a fix lists."""
 _EXAMPLE: Final = "configs/eval.cli.yaml"
 _TEMPLATE: Final = "configs/eval.default.yaml"
 """Does not run as it is."""
@@ -68,12 +72,11 @@ def run_eval(opening: Opening) -> None:
     try:
         _check_variables(opening)
         stop_in_order()
-        envelope = load_envelope(opening.invocation.config_path)
-        lines = run_envelope(envelope)
+        envelope = dataclasses.replace(load_envelope(opening.invocation.config_path), command="doit eval")
+        run_envelope(envelope, say)
     except BfclError as error:
         opening.last_line = failure_line(error)
         raise
-    say(lines)
 
 
 def failure_line(error: BfclError) -> str:
@@ -83,24 +86,45 @@ def failure_line(error: BfclError) -> str:
 
 def _check_variables(opening: Opening) -> None:
     given = opening.invocation.given
-    problems = [] if "config" in given else [_unnamed(opening.invocation.project)]
-    for name in sorted(set(given) - set(VARIABLES)):
-        code = "byob_stage_unsupported" if name == "skip_until" else "unsupported_config_feature"
-        message = "`doit eval` does not take this variable: it has no stages"
-        problems.append(Problem(code=code, subject=name, message=message, fix=f"leave `{name}=` out"))
+    problems = [_not_taken(name) for name in sorted(set(given) - set(VARIABLES))]
+    # A misspelt name is one fault, not an unknown variable and an absent one.
+    if "config" not in given and not any(_is_misspelt(name) for name in given):
+        problems.insert(0, _unnamed(opening.invocation.project))
     raise_all(EvalError, problems)
+
+
+def _is_misspelt(name: str) -> bool:
+    return name not in (*KNOWN, *CHOICES) and closest(name, VARIABLES) is not None
+
+
+def _not_taken(name: str) -> Problem:
+    """Of a variable of builds, a choice of the envelope, or a word that nobody knows."""
+    code, fix = "unsupported_config_feature", f"leave `{name}=` out"
+    if name in CHOICES:
+        message = "`doit eval` does not take this variable: it is a key of the envelope"
+        fix = f"write `{name}:` in the envelope that `config=` names, one with `eval_config_path:`"
+        if name == "resume_from":
+            fix += "; or run `bfcl eval --config FILE --resume-from DIR`"
+    elif name in KNOWN:
+        code = "byob_stage_unsupported" if name == "skip_until" else code
+        message = "`doit eval` does not take this variable: it has no stages"
+    else:
+        message = "`doit eval` knows no such variable"
+        fix = meant("config") if _is_misspelt(name) else f"{fix}; it takes `config=` alone"
+    return Problem(code=code, subject=name, message=message, fix=fix)
 
 
 def _unnamed(project: Path) -> Problem:
     """What a build takes by itself is no configuration of an evaluation, and there may be several of those."""
     found = [f"configs/{path.name}" for path in sorted((project / "configs").glob("eval*.yaml")) if path.is_file()]
     named = [one for one in found if one != _TEMPLATE] or [_EXAMPLE]
+    more = f", or with one of {len(named) - _NAMED} others in configs/" if len(named) > _NAMED else ""
     return Problem(
         code=INVALID,
         field="config",
         message="`doit eval` was not told what to evaluate; expected `config=` and an envelope or a scoring "
         "configuration",
-        fix=f"run {' or '.join(f'`doit eval config={one}`' for one in named)}",
+        fix=f"run {' or '.join(f'`doit eval config={one}`' for one in named[:_NAMED])}{more}",
     )
 
 

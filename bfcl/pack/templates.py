@@ -15,7 +15,7 @@ from bfcl.pack.conform import Label, conforms, entries_that_conform
 from bfcl.pack.conversation import read_milestones, read_simulator_turns
 from bfcl.pack.shape import Shape
 from bfcl.records.ids import TemplateId
-from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
+from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, Template
 from bfcl.records.tool import Tool
 
 _LABEL = Label("template", "template_id")
@@ -109,7 +109,7 @@ def _paraphrase(value: Mapping[str, Any]) -> Paraphrase:
 
 
 def template_json(template: Template) -> dict[str, Json]:
-    """The normalised form: every field present, defaults filled in. `template_from_json` is the inverse.
+    """The normalised form: every field present, defaults filled in. Nothing of a template is lost.
 
     Maps whose order matters (slots, arguments) become lists, since canonical JSON sorts keys. `same_row_as` is present
     where a slot has it only, so that templates without it keep the digest they had before there was such a field.
@@ -141,32 +141,6 @@ def template_json(template: Template) -> dict[str, Json]:
         },
         "edge_signatures": template.edge_signatures,
     }
-
-
-def template_from_json(value: Mapping[str, Any]) -> Template:
-    """The record behind `template_json`'s output, also after a trip through JSON text."""
-    return Template(
-        template_id=TemplateId(value["template_id"]),
-        intent=value["intent"],
-        category=value["category"],
-        difficulty=value["difficulty"],
-        turn_policy=value["turn_policy"],
-        mutates=value["mutates"],
-        call_order=value["call_order"],
-        call_order_prefix=value["call_order_prefix"],
-        required_tools=tuple(value["required_tools"]),
-        tools_present=tuple(value["tools_present"]),
-        slots={one["name"]: Slot(**one) for one in value["slots"]},
-        success_assertions=tuple(value["success_assertions"]),
-        user_turn_templates=value["user_turn_templates"],
-        assistant_milestones=tuple(
-            Milestone(**{**one, "args": dict(one["args"])}) for one in value["assistant_milestones"]
-        ),
-        user_simulator_turns=tuple(_simulator_turn_from(one) for one in value["user_simulator_turns"]),
-        assistant_turn_templates=value["assistant_turn_templates"],
-        paraphrase=_paraphrase_from(value["paraphrase"]),
-        edge_signatures=tuple(value["edge_signatures"]),
-    )
 
 
 def _slot(slot: Slot) -> dict[str, Json]:
@@ -201,20 +175,3 @@ def _simulator_turn(turn: SimulatorTurn) -> dict[str, Json]:
             for one in turn.slot_updates
         ],
     }
-
-
-def _simulator_turn_from(value: Mapping[str, Any]) -> SimulatorTurn:
-    return SimulatorTurn(
-        after=value["after"],
-        content_template=value["content_template"],
-        slot_updates=tuple(SlotUpdate(**one) for one in value["slot_updates"]),
-    )
-
-
-def _paraphrase_from(value: Mapping[str, Any]) -> Paraphrase:
-    lists = ("must_preserve", "must_omit", "must_not_mention")
-    return Paraphrase(
-        allowed=value["allowed"],
-        max_variants=value["max_variants"],
-        **{name: tuple(value[name]) for name in lists},
-    )

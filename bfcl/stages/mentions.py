@@ -24,22 +24,18 @@ TOOL_NAMES = "tool_names"
 _GROUPED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}([., \u00a0\u202f])\d{3}(?!\d)(?:\1\d{3}(?!\d))*+(?![.,]\d)")
 
 
-def mentions(text: str, value: str) -> bool:
-    """Whether `value` stands in `text` as a token of its own, case-sensitively; both are compared in NFC.
-
-    Next to a digit edge no digit may stand, nor `.` or `,` with a digit behind it; next to a letter or `_` no letter,
-    digit or `_`; other edges are free. An all-digit value is also found in its three-digit grouping. An empty value is
-    never found.
-    """
-    return _mentions(unicodedata.normalize("NFC", text), unicodedata.normalize("NFC", value))
-
-
 def fold(text: str) -> str:
     """The form in which texts that differ in case or composition only are equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def _mentions(text: str, value: str) -> bool:
+    """Whether `value` stands in `text` as a token of its own, case-sensitively. Both are in NFC.
+
+    Next to a digit edge no digit may stand, nor `.` or `,` with a digit behind it; next to a letter or `_` no letter,
+    digit or `_`; other edges are free. An all-digit value is also found in its three-digit grouping. An empty value is
+    never found.
+    """
     return any(_stands_alone(text, value, at) for at in _places(text, value)) or (
         len(value) > 3 and value.isdecimal() and _mentions_grouped(text, value)
     )

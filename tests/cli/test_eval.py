@@ -33,7 +33,6 @@ def test_absent_configuration_ends_in_the_status_of_a_declaration(bfcl: Evaluate
             ("eval", "--config", "x", "--max-infrastructure-stops", "0"),
             "Invalid value for '--max-infrastructure-stops': 0 is not in the range x>=1.",
         ),
-        (("eval", "--config", "x", "--resume-from", "nowhere"), "Invalid value for '--resume-from': Directory"),
     ],
 )
 def test_unusable_command_line_is_an_invalid_declaration(
@@ -43,6 +42,35 @@ def test_unusable_command_line_is_an_invalid_declaration(
     assert ended.status == 2
     assert ended.err.startswith(f"eval_cli_invalid: {told}")
     assert ended.err.endswith("  fix: run `bfcl eval --help`\n")
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (
+            "eval/nope",
+            "eval/nope is not there; expected the output directory of an earlier run\n  fix: name the "
+            "`outputs.output_dir` that the earlier run wrote to, or leave `--resume-from` out\n",
+        ),
+        (
+            "eval/mone",
+            "eval/mone is not there; expected the output directory of an earlier run\n  fix: did you mean `eval/mine`? "
+            "Else name the `outputs.output_dir` that the earlier run wrote to, or leave `--resume-from` out\n",
+        ),
+        (
+            "eval/mine/file",
+            "eval/mine/file is no directory; expected the output directory of an earlier run\n  fix: name the "
+            "`outputs.output_dir` that the earlier run wrote to, or leave `--resume-from` out\n",
+        ),
+    ],
+)
+def test_run_to_go_on_from_that_is_no_directory_is_refused_with_its_own_advice(
+    bfcl: Evaluates, project: Path, named: str, told: str
+) -> None:
+    (project / "eval" / "mine").mkdir(parents=True)
+    (project / "eval" / "mine" / "file").touch()
+    ended = bfcl("eval", "--config", "x", "--resume-from", named)
+    assert (ended.status, ended.out, ended.err) == (2, "", f"eval_cli_invalid: --resume-from: {told}")
 
 
 def test_every_fault_of_a_configuration_is_told_and_the_first_decides(bfcl: Evaluates, project: Path) -> None:

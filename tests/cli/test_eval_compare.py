@@ -39,6 +39,20 @@ def test_eval_compare_tells_the_verdict_in_text(bfcl: Bfcl, evaluated: Evaluated
     assert page.with_suffix(".json").is_file()
 
 
+def test_eval_compare_tells_stopped_tasks_before_the_verdict(bfcl: Bfcl, evaluated: Evaluated, project: Path) -> None:
+    sides = (f"{evaluated.trace}:mute", f"{evaluated.trace}:gone")
+    ended = bfcl("eval-compare", *sides, "--out", ".", "--format", "text")
+    told = (
+        "first 0 of 10 tasks, second 10 of 10 tasks (counted as failures here), stopped for reasons that are not the "
+        "candidate's"
+    )
+    lines = ended.out.splitlines()
+    stops = lines.index(f"stops   {told}")
+    assert [line[:8] for line in lines[stops + 1 :]][:2] == ["tasks   ", "they    "]
+    page = (project / "eval_comparison.md").read_text()
+    assert page.index(f"Tasks: {told}.\n") < page.index("exact McNemar p")
+
+
 def test_eval_compare_keeps_every_comparison_in_a_place_of_its_own(
     bfcl: Bfcl, evaluated: Evaluated, project: Path
 ) -> None:

@@ -114,7 +114,7 @@ def test_eval_failures_of_an_evaluation_inside_a_pack_need_another_place(
         2,
         "",
         "eval_cli_invalid: eval_failures of DIR lies inside the pack pack, whose fingerprint it would change\n"
-        "  fix: run `bfcl eval-failures --help`\n",
+        "  fix: name a place with `--out` that lies outside of it\n",
     )
     assert not (project / "pack/solo/eval_failures").exists()
 

@@ -62,7 +62,7 @@ def test_page_inside_an_evaluation_is_refused_before_anything_is_read(bfcl: Comm
         2,
         "",
         f"eval_cli_invalid: --output lies inside the evaluation {finished}, where only a run writes\n"
-        "  fix: run `bfcl eval-report --help`\n",
+        "  fix: name a place with `--output` that lies outside of it\n",
     )
     assert sorted(finished.iterdir()) == before
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -70,6 +70,8 @@ class Playing:
         self.meter = Meter(Envelope(path=Path("e"), eval_config_path=Path("c")))
         self.live = Answering(answer)
         self.played: list[tuple[str, int]] = []
+        self.stop_causes: Mapping[str, int] = {}
+        """Of the run that it was measured in."""
 
     async def play(self, task_id: str, trial: int) -> Played:
         self.played.append((task_id, trial))
@@ -115,7 +117,9 @@ def measured(
     own = {name: replace(script(), task_id=name) for name in IDS}
     playing, shown = Playing(Prepared(settings, own), answer), Shown()
     run = CandidateRun(cast("RealPlaying", playing), Quiet(), Used(), cast("Any", shown))
-    return asyncio.run(run.measure(IDENTITIES)), playing, shown
+    result = asyncio.run(run.measure(IDENTITIES))
+    playing.stop_causes = run.stop_causes
+    return result, playing, shown
 
 
 def right(request: ChatRequest) -> Answer:

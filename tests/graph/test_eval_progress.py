@@ -113,6 +113,21 @@ def test_large_numbers_are_abridged() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (999_949, "999.9k"),
+        (999_960, "1.0M"),
+        (999_999, "1.0M"),
+        (999_949_999, "999.9M"),
+        (999_960_000, "1.0G"),
+        (10**12, "1000.0G"),
+    ],
+)
+def test_unit_of_an_abridged_number_is_that_of_the_rounded_one(count: int, text: str) -> None:
+    assert abridged(count) == text
+
+
 def test_one_of_several_candidates_says_which_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "__stderr__", stream)

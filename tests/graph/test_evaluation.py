@@ -89,6 +89,43 @@ def test_variables_of_builds_are_refused_all_at_once(project: Path) -> None:
     assert opened.last_line == "eval failed: code=unsupported_config_feature exit_status=2"
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "confg",
+            "unsupported_config_feature: confg: `doit eval` knows no such variable\n  fix: did you mean `config`?",
+        ),
+        (
+            "xyzzy",
+            "unsupported_config_feature: xyzzy: `doit eval` knows no such variable\n"
+            "  fix: leave `xyzzy=` out; it takes `config=` alone",
+        ),
+        (
+            "resume_from",
+            "unsupported_config_feature: resume_from: `doit eval` does not take this variable: it is a key of the "
+            "envelope\n  fix: write `resume_from:` in the envelope that `config=` names, one with `eval_config_path:`; "
+            "or run `bfcl eval --config FILE --resume-from DIR`",
+        ),
+        (
+            "dry_run",
+            "unsupported_config_feature: dry_run: `doit eval` does not take this variable: it is a key of the "
+            "envelope\n  fix: write `dry_run:` in the envelope that `config=` names, one with `eval_config_path:`",
+        ),
+    ],
+)
+def test_variable_of_nobody_and_choice_of_the_envelope_are_told_apart(project: Path, name: str, told: str) -> None:
+    with pytest.raises(EvalError) as refusal:
+        run_eval(opening(project, **{name: "x"}))
+    assert [str(problem) for problem in refusal.value.problems] == [told]
+
+
+def test_misspelt_configuration_is_one_fault_and_nothing_else_is_said(project: Path) -> None:
+    with pytest.raises(EvalError) as refusal:
+        run_eval(Opening(invocation(project, project, {"confg": "configs/run.yaml"})))
+    assert [problem.fix for problem in refusal.value.problems] == ["did you mean `config`?"]
+
+
 def bare(project: Path) -> str:
     """What `doit eval` without a configuration is told."""
     opened = Opening(invocation(project, project, {}))
@@ -111,6 +148,14 @@ def test_bare_command_says_what_to_give_of_what_is_there(project: Path) -> None:
     assert bare(project) == (
         f"{UNNAMED}  fix: run `doit eval config=configs/eval.tiny.yaml` or `doit eval config=configs/eval.yaml`"
     )
+
+
+def test_bare_command_lists_five_configurations_at_most(tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    for number in range(7):
+        (tmp_path / "configs" / f"eval.{number}.yaml").touch()
+    listed = " or ".join(f"`doit eval config=configs/eval.{number}.yaml`" for number in range(5))
+    assert bare(tmp_path) == f"{UNNAMED}  fix: run {listed}, or with one of 2 others in configs/"
 
 
 def test_bare_command_where_nothing_is_there_names_where_it_would_be(tmp_path: Path) -> None:

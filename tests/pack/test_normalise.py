@@ -8,8 +8,8 @@ import yaml
 from bfcl.located import parse_yaml
 from bfcl.pack.load import load_pack
 from bfcl.pack.normalise import normalised
-from bfcl.pack.templates import template_from_json
 from tests.pack.conftest import Load
+from tests.pack.templates_back import template_from_json
 from tests.packs import ALL_POLICIES, CASES, FIXTURES, put, put_template, run_config, write_pack
 
 

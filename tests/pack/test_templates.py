@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.canonical import canonical_json
-from bfcl.pack.templates import template_from_json, template_json
+from bfcl.pack.templates import template_json
 from bfcl.records.template import Milestone, Paraphrase, SimulatorTurn, Slot, SlotUpdate, Template
 from tests.pack.conftest import Load, Refused
+from tests.pack.templates_back import template_from_json
 from tests.packs import ALL_POLICIES, ROW_LINKS, Edit, drop_template, put, put_template, text
 
 T = "task_templates.yaml"

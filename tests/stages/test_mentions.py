@@ -9,11 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bfcl.canonical import Json
 from bfcl.records.surface import Violation
 from bfcl.records.task import SlotDelivery, Task
 from bfcl.records.template import Paraphrase
-from bfcl.stages.mentions import guards, mentions, violations
+from bfcl.stages.mentions import guards, violations
 from tests.packs import ROW_LINKS, put_template
+from tests.stages.mentioned import mentions
 from tests.stages.studio import studio
 
 SEPARATORS = [".", ",", " ", "\u00a0", "\u202f"]
@@ -162,7 +164,7 @@ def _task(template_id: str, number: int = 0) -> Task:
 
 def _broken(
     template_id: str, *turns: str, task: Task | None = None, paraphrase: Paraphrase | None = None
-) -> list[dict]:
+) -> list[dict[str, Json]]:
     template = STUDIO.templates[template_id]
     if paraphrase is not None:
         template = replace(template, paraphrase=paraphrase)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from bfcl.errors import StageError
 from bfcl.records.surface import Surface
 from bfcl.records.task import Task
-from bfcl.stages.mentions import mentions
 from bfcl.stages.render import render
 from tests.packs import ALL_POLICIES, Edit, drop_template, put, put_template
+from tests.stages.mentioned import mentions
 from tests.stages.studio import Studio, studio
 
 STUDIO = studio()

@@ -134,6 +134,13 @@ class Evaluation:
         assert ended.status == 0, ended.out + ended.err
         return ended
 
+    def measure_nothing(self) -> Ended:
+        """Run it to its end, which must be that all tasks of a candidate were stopped for reasons not its own."""
+        ended = self.run()
+        assert ended.status == 3, ended.out + ended.err
+        assert "eval_nothing_measured" in ended.err
+        return ended
+
     def start(self, *arguments: str, run_id: str | None = RUN_ID) -> Running:
         """Start it and return while it runs."""
         return started(self.command(*arguments, run_id=run_id), self.config.parent, self.environment())

@@ -227,9 +227,14 @@ def test_dry_run_passes_the_gates_tells_the_cost_and_leaves_everything_alone(
 # --- how it ends otherwise ---
 
 
-def test_unreachable_candidate_fails_tasks_by_infrastructure(arena: Arena, evaluates: Evaluates) -> None:
+def test_unreachable_candidate_fails_tasks_by_infrastructure_and_nothing_is_measured(
+    arena: Arena, evaluates: Evaluates
+) -> None:
     arena.configure("mine", "http://127.0.0.1:9/v1")
-    completed(evaluates("mine", "--format", "json"))
+    ended = evaluates("mine", "--format", "json")
+    assert ended.status == 3
+    assert json.loads(ended.out)["status"] == "completed"
+    assert json.loads(ended.err[ended.err.index("\n{") :])["code"] == "eval_nothing_measured"
     (measured,) = arena.report("mine")["candidates"]
     assert (measured["successful_tasks"], measured["non_candidate_stops"]) == (0, TASKS)
 
@@ -329,9 +334,10 @@ def test_run_stops_once_too_many_tasks_ended_by_infrastructure(arena: Arena, eva
     ended = evaluates("mine", "--max-infrastructure-stops", "2")
     assert ended.status == 3
     assert (
-        "eval_budget_exhausted: max_infrastructure_stops: 2 tasks ended for reasons that are not the candidate's\n"
-        in ended.err
-    )
+        "eval_budget_exhausted: max_infrastructure_stops: 2 tasks ended for reasons that are not the candidate's: "
+        "transport_error (Connection refused), 2 times\n"
+        "  fix: look at these first, as a higher cap mends none of them; then go on in a new output directory "
+    ) in ended.err
 
 
 # --- interruption and resuming ---
@@ -381,10 +387,10 @@ def test_infrastructure_outcomes_are_asked_again_when_resuming(
         config["limits"] |= {"max_parallel_tasks": 1, "candidate_timeout_s": 5.0}
 
     arena.configure("down", candidate.base_url, asks("scripted-unavailable"), to_be_asked)
-    assert evaluates("down").status == 0
+    assert evaluates("down").status == 3
     arena.configure("up", candidate.base_url, asks("scripted-unavailable"), to_be_asked)
     before = len(candidate.bodies)
-    assert evaluates("up", "--resume-from", str(arena.out("down"))).status == 0
+    assert evaluates("up", "--resume-from", str(arena.out("down"))).status == 3
     assert len(candidate.bodies) == 2 * before
 
 
@@ -394,9 +400,10 @@ def test_server_that_answers_with_an_error_is_told_by_its_status_on_the_terminal
     arena.configure("down", candidate.base_url, asks("scripted-unavailable"))
     # Replayed, it is still told.
     for told in (evaluates("down"), evaluates("down")):
+        assert told.status == 3
         assert (
-            "were stopped by the run and count as failed: eval_candidate_retry_exhausted "
-            "4 (at last: HTTP 503 Service Unavailable, 4 times)\n"
+            "eval_nothing_measured: scripted: all 4 tasks ended for reasons that are not the candidate's, so that its "
+            "rate of 0 is no score: HTTP 503 Service Unavailable, 4 times\n"
             f"  fix: look into the log of the server at {candidate.base_url}, which answered that it cannot, then "
         ) in told.err
     assert arena.run("bfcl", "eval-failures", str(arena.out("down"))).status == 0
@@ -516,14 +523,14 @@ def test_repeats_are_asked_under_names_of_their_own_and_reported(
 
 def test_trials_that_infrastructure_stops_are_driven_once_more(arena: Arena, evaluates: Evaluates) -> None:
     arena.configure("mine", "http://127.0.0.1:9/v1", repeats(2))
-    assert evaluates("mine").status == 0
+    assert evaluates("mine").status == 3
     told = arena.report("mine")["repeats"]["candidates"]["scripted"]
     assert told["uncounted_trials"] == 2 * TASKS
     lines = (arena.out("mine") / "candidate_io_cache.jsonl").read_text().splitlines()
     asked = [json.loads(line)["payload"]["request_id"] for line in lines if '"record_type":"request"' in line]
     assert sorted(name.partition(":0")[2] for name in asked) == sorted(["", ":t1", ":t2", ":t3"] * TASKS)
     before = arena.files("mine")
-    assert evaluates("mine").status == 0
+    assert evaluates("mine").status == 3
     assert arena.files("mine") == before
 
 
@@ -558,6 +565,16 @@ def test_doit_evaluates_once_and_refuses_other_inputs_into_a_finished_directory(
         ended.err
     )
     assert len(candidate.bodies) == TURNS
+
+
+def test_doit_ends_in_nothing_measured_each_time_and_keeps_the_result(arena: Arena) -> None:
+    arena.configure("mine", "http://127.0.0.1:9/v1")
+    for _ in range(2):
+        ended = arena.run("doit", "eval", "config=configs/mine.yaml")
+        assert ended.status == 1
+        assert 'status: "completed"' in ended.out.splitlines()
+        assert ended.out.splitlines()[-1] == "eval failed: code=eval_nothing_measured exit_status=3"
+        assert (arena.out("mine") / "eval_manifest.json").is_file()
 
 
 def test_doit_refuses_variables_and_configurations_that_are_none_of_its_own(arena: Arena) -> None:

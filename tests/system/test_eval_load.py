@@ -140,7 +140,7 @@ def test_deadline_ends_a_reply_that_drips(tiny: Bench, tmp_path: Path) -> None:
     edits: Edits = {("limits", "candidate_timeout_s"): 0.5, ("limits", "max_retries"): 3}
     with served(tiny.candidate, conduct=Conduct(drip_s=DRIP_S)) as serving:
         measured = tiny.evaluation(tmp_path, serving.base_url, ["scripted-slow-drip"], TRACE, edits)
-        measured.succeed()
+        measured.measure_nothing()
     assert [row["episode_status"] for row in measured.results()] == ["candidate_call_failed"] * len(tiny.rows)
     assert {row["non_candidate_stop"] for row in measured.results()} == {True}
     attempts = [one for one in measured.records() if one["record_type"] == "attempt"]
@@ -180,7 +180,7 @@ def test_endpoint_that_cannot_be_reached_is_the_runs_failure_and_no_candidates(t
         port = taken.getsockname()[1]
     edits: Edits = {("limits", "max_retries"): 0}
     measured = tiny.evaluation(tmp_path, f"http://127.0.0.1:{port}/v1", ["scripted-gold"], EXECUTABLE, edits)
-    measured.succeed()
+    measured.measure_nothing()
     (told,) = measured.report()["candidates"]
     size = len(tiny.rows)
     assert (told["task_count"], told["successful_tasks"], told["non_candidate_stops"]) == (size, 0, size)

@@ -94,6 +94,7 @@ def _success(side: Side, tries: Sequence[Tries]) -> dict[str, Json]:
         "trials": sum(one.trials for one in tries),
         "successes": successes,
         "non_candidate_stops": side.measured.non_candidate_stops,
+        "stops_count_as_failures": "repeats" not in side.finished.report,
     }
 
 

@@ -26,6 +26,23 @@ def difference_text(document: Mapping[str, Json]) -> str:
     return f"{_number(difference['value'])}, 95 % interval {_interval(interval)}"
 
 
+def stops_text(document: Mapping[str, Json]) -> str:
+    """How many tasks of each side ended for reasons that are not its own, and what the comparison makes of them."""
+    total = _block(document["shared"])["task_count"]
+    told = [f"{name} {_stops(_block(document[name]), total)}" for name in ("first", "second")]
+    return f"{', '.join(told)}, stopped for reasons that are not the candidate's"
+
+
+def _stops(side: Mapping[str, Json], total: Json) -> str:
+    """With repeats a stopped trial is driven again, and left out where it is stopped once more."""
+    stops = side["non_candidate_stops"]
+    if not stops:
+        return f"0 of {total} tasks"
+    if side["stops_count_as_failures"]:
+        return f"{stops} of {total} tasks (counted as failures here)"
+    return f"{stops} of {total} tasks (in the first trial; stopped trials are not counted here)"
+
+
 def comparison_page(document: Mapping[str, Json]) -> str:
     """Markdown of what `compare` returns."""
     return "\n".join(_lines(document)).rstrip("\n") + "\n"
@@ -52,6 +69,7 @@ def _lines(document: Mapping[str, Json]) -> Iterator[str]:
     uncounted = _listed(document["uncounted_tasks"])
     if uncounted:
         yield f"{len(uncounted)} are not, since the run stopped one of the two in every trial."
+    yield f"Tasks: {stops_text(document)}."
     yield ""
     if "table" in document:
         yield from _statistics(document)

@@ -17,6 +17,7 @@ from bfcl.evaluate.artifacts.names import CANDIDATE_CACHE, HELD_OUT_FILE, MANIFE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
 from bfcl.evaluate.records import Scope
 from bfcl.evaluate.settings.resolved import FILE as RESOLVED
+from bfcl.evaluate.source.reports import recorded_refusal
 from bfcl.stages.artifacts import MANIFEST_FILE
 from bfcl.tables.task_results import TaskResultRow, read_task_results
 
@@ -126,6 +127,9 @@ def require_finished(directory: Path) -> None:
     elif (directory / REPORT).is_file() or (directory / HELD_OUT_FILE).is_file():
         message = "is not there: the evaluation was told to leave it out, or was stopped at its very end"
         fix = "name the directory as `--resume-from` of a new run with `outputs.write_eval_manifest: true`"
+    elif (refusal := recorded_refusal(directory)) is not None:
+        message = f"is not there: {refusal}"
+        fix = "mend what it says there, and run the evaluation again; nothing is on record here"
     elif any((directory / name).is_file() for name in (CANDIDATE_CACHE, TOOL_TRACE_CACHE, RESOLVED)):
         message = "is not there: the evaluation was interrupted, and holds no result yet"
         fix = "name the directory as `--resume-from` of a new run: what is on record is not asked again"

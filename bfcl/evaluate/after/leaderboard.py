@@ -34,6 +34,11 @@ _RULE: Final = (
     "a candidate shares the rank of the first one ahead that it cannot be told from: exact McNemar, Holm over all pairs"
 )
 
+_STOPS: Final = (
+    "stopped: tasks that ended for reasons that are not the candidate's; they count as failed, and the rate says less "
+    "of the candidate the more there are"
+)
+
 _IDENTITY: Final = re.compile(r"candidates\[(.+)\]\.model_identity")
 
 Places = tuple[int, int]
@@ -75,6 +80,12 @@ class Leaderboard:
 
     standings: tuple[Standing, ...]
     shared: Mapping[str, Json]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people have to know to read the table: how ranks are shared, and where a rate is not all its own."""
+        stopped = any(one.side.measured.non_candidate_stops for one in self.standings)
+        return (f"ranks: {_RULE}", *((_STOPS,) if stopped else ()))
 
     def to_json(self) -> dict[str, Json]:
         return {

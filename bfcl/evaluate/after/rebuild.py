@@ -139,7 +139,7 @@ def _records(directory: Path, settings: EvalSettings) -> Records:
     )
 
 
-async def _measured(prepared: Prepared, records: Records, seen: Onlooker | None) -> Result:
+async def _measured(prepared: Prepared, records: Records, onlooker: Onlooker | None) -> Result:
     settings, identities, tasks = prepared.settings, identities_of(prepared), tasks_of(prepared)
     meter = Meter(Envelope(path=settings.path, eval_config_path=settings.path))
     used = Used()
@@ -154,7 +154,7 @@ async def _measured(prepared: Prepared, records: Records, seen: Onlooker | None)
             meter=meter,
             desk=None,
         )
-        run = CandidateRun(_Again(player, seen), _Unwatched(), used, Silent())
+        run = CandidateRun(_Again(player, onlooker), _Unwatched(), used, Silent())
         measured.append(await run.measure(identities))
     used.check(records)
     return result_of(prepared, measured)
@@ -163,9 +163,9 @@ async def _measured(prepared: Prepared, records: Records, seen: Onlooker | None)
 class _Again:
     """Plays from the record, and an executed episode once more over what its oracle answered. Implements `Playing`."""
 
-    def __init__(self, player: Player, seen: Onlooker | None) -> None:
+    def __init__(self, player: Player, onlooker: Onlooker | None) -> None:
         self._player = player
-        self._seen = seen
+        self._onlooker = onlooker
 
     @property
     def prepared(self) -> Prepared:
@@ -184,8 +184,8 @@ class _Again:
         played = await self._player.play(task_id, trial)
         if self._player.tasks.specs is not None:
             await self._hold(task_id, trial, played.evidence)
-        if self._seen is not None:
-            self._seen(self.prepared.scripts[task_id], played.evidence)
+        if self._onlooker is not None:
+            self._onlooker(self.prepared.scripts[task_id], played.evidence)
         return played
 
     async def _hold(self, task_id: str, trial: int, recorded: EpisodeEvidence) -> None:

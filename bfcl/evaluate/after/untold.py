@@ -27,7 +27,10 @@ class Untold:
     """A pattern of paths as `a.b[2].c`, of which one alone may be edited unnoticed; None where none may."""
 
     def covers(self, file: str, field: str) -> bool:
-        """Whether an edit of this one field may go unnoticed."""
+        """Whether an edit of this one field may go unnoticed.
+
+        A test edits every value of every file, and finds unnoticed exactly what the table covers.
+        """
         return file in self.files and self.fields is not None and re.fullmatch(self.fields, field) is not None
 
     def __str__(self) -> str:
@@ -46,10 +49,11 @@ UNTOLD: Final = (
         files=(TOOL_TRACE_CACHE,),
     ),
     Untold(
-        what=f"`final_state`, the words of `detail`, and results that no candidate was shown in {TOOL_TRACE_CACHE}",
+        what="`final_state`, the words of `detail`, whether a call that may change the state did so (`commit`), and "
+        f"results that no candidate was shown in {TOOL_TRACE_CACHE}",
         why="only the oracle knows them, and no score is made of them",
         files=(TOOL_TRACE_CACHE,),
-        fields=r"final_state|detail|assertions\[\d+\]\.detail|turns\[\d+\]\.executions\[\d+\]\.(detail|result)",
+        fields=r"final_state|detail|assertions\[\d+\]\.detail|turns\[\d+\]\.executions\[\d+\]\.(commit|detail|result)",
     ),
     Untold(
         what=f"`written_at` in {VERIFICATION_REPORT} and {CONTAMINATION_REPORT}",

@@ -12,15 +12,16 @@ from typing import Final
 
 from bfcl.canonical import Json
 from bfcl.evaluate.compare.words import in_words
+from bfcl.evaluate.drive.live import NOT_EARNED
 from bfcl.evaluate.records import EpisodeEvidence, EpisodeStatus, Gate, Script, TurnEvidence
 from bfcl.evaluate.score.course import fits, is_live
 from bfcl.evaluate.settings.model import Scoring
 
 _REPLIES: Final[Mapping[EpisodeStatus, str]] = {
     "unusable_tool_call_ids": "the ids of its calls are missing or the same, so that no result can be given back",
-    "confirmation_not_earned": "a call says that the user has confirmed, who has not",
 }
 """Ends that a reply brings about, whatever else is wrong with it."""
+_UNCONFIRMED: Final = "a call says that the user has confirmed, who has not"
 _ENDS: Final[Mapping[EpisodeStatus, str]] = {
     "completed": "the conversation went as expected, and what came of it did not",
     "max_turns_exceeded": "the turns that `limits.max_turns` allows were used up",
@@ -83,7 +84,9 @@ def went_wrong(script: Script, evidence: EpisodeEvidence, scoring: Scoring, gate
     return WentWrong(
         turn_index=None if turn is None else turn.turn_index,
         turns=len(script.turns),
-        what=_ended(evidence.status) if turn is None else _replied(turn, evidence.status, ended=turn is turns[-1]),
+        what=_ended(evidence.status)
+        if turn is None
+        else _replied(script, turn, evidence.status, ended=turn is turns[-1]),
         never_asked=(gate.name, gate.turn_index)
         if gate is not None and gate.turn_index is not None and later
         else None,
@@ -94,10 +97,12 @@ def _ended(status: EpisodeStatus) -> str:
     return _ENDS.get(status, f"the episode ended as {status}")
 
 
-def _replied(turn: TurnEvidence, status: EpisodeStatus, *, ended: bool) -> str:
+def _replied(script: Script, turn: TurnEvidence, status: EpisodeStatus, *, ended: bool) -> str:
     """What was the matter with a reply; `ended` says that the episode went no further."""
     if ended and status in _REPLIES:
         return _REPLIES[status]
+    if ended and status == "confirmation_not_earned":
+        return _not_earned(script, turn)
     response = turn.response
     if response is None:
         unread = turn.call_status == "malformed_response"
@@ -107,6 +112,43 @@ def _replied(turn: TurnEvidence, status: EpisodeStatus, *, ended: bool) -> str:
     if fits(turn):
         return _ended(status)
     return _instead_of_words(turn) if turn.text_ok is not None else _instead_of_calls(turn)
+
+
+def _not_earned(script: Script, turn: TurnEvidence) -> str:
+    """Of a call that claims a confirmation: what the user has said before the turn is in what the turn expects.
+
+    Which parameter confirms is the pack's to know, so that a call counts as confirmed otherwise where it claims nothing
+    that an expected one does not claim as well.
+    """
+    response = turn.response
+    at = next((one.call_index for one in turn.executions if one.reason == NOT_EARNED), None)
+    if response is None or at is None:
+        return _UNCONFIRMED
+    if at < len(turn.matches) and turn.matches[at].full:
+        return _instead_of_calls(turn)
+    call = response.tool_calls[at]
+    claimed = _claims(script, call.function_name, call.parsed_arguments or {})
+    if any(claimed and claimed <= _claims(script, one.tool, one.arguments) for one in turn.gold):
+        return "a call says that the user has confirmed it, who has confirmed another call"
+    return _UNCONFIRMED
+
+
+def _claims(script: Script, tool: str, arguments: Mapping[str, Json]) -> set[str]:
+    """Parameters that say yes, those left out by their declared default."""
+    return {name for name, value in {**_defaults(script, tool), **arguments}.items() if value is True}
+
+
+def _defaults(script: Script, tool: str) -> dict[str, Json]:
+    functions = [one["function"] for one in script.tools]
+    schemas = [one.get("parameters") for one in functions if isinstance(one, Mapping) and one.get("name") == tool]
+    declared = [one.get("properties") for one in schemas if isinstance(one, Mapping)]
+    return {
+        name: schema["default"]
+        for one in declared
+        if isinstance(one, Mapping)
+        for name, schema in one.items()
+        if isinstance(schema, Mapping) and "default" in schema
+    }
 
 
 def _instead_of_words(turn: TurnEvidence) -> str:

@@ -23,7 +23,7 @@ from bfcl.evaluate.score.episode import score_episode
 DIRECTORY: Final = "eval_failures"
 
 
-class Written(NamedTuple):
+class FailureFiles(NamedTuple):
     """The two files of one candidate."""
 
     page: Path
@@ -35,7 +35,7 @@ class Written(NamedTuple):
 
 def write_failures(
     directory: Path, whereabouts: Whereabouts | None = None, *, output: Path | None = None
-) -> dict[str, Written]:
+) -> dict[str, FailureFiles]:
     """Write `<alias>.md` and `<alias>.jsonl` for every candidate; returns the files by alias.
 
     Of the first trial. The evidence is made again of the records, so nothing is told that does not hold. Final states
@@ -58,14 +58,14 @@ def write_failures(
     states = expected_states(rebuilt.result, _with_state(failed))
     passed = {**first.passed, **{task_id: (REFERENCE, state) for task_id, state in states.by_task.items()}}
     target = directory / DIRECTORY if output is None else output
-    written: dict[str, Written] = {}
+    written: dict[str, FailureFiles] = {}
     contents: dict[Path, bytes] = {}
     for measured in finished.candidates:
         told = failures_of(failed[measured.alias], settings.scoring, passed, rebuilt.calls)
         failures = list(with_last_attempts(told, rebuilt.calls))
         alias = measured.alias
         refused = states.refused if any(map(_has_state, failures)) else None
-        one = Written(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)
+        one = FailureFiles(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)
         contents[one.page] = failures_page(alias, failures, measured.task_count).encode() + _remark(refused)
         contents[one.lines] = b"".join(_line(failure, refused) for failure in failures)
         written[alias] = one

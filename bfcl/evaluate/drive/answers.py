@@ -26,8 +26,8 @@ class Answers(Protocol):
         """
         ...
 
-    async def end(self, assertions: tuple[str, ...]) -> EpisodeResult:
-        """The final state, and what these assertions say of it. Raises: SessionBroken."""
+    async def end(self, *, judge: bool) -> EpisodeResult:
+        """The final state, and what the task's assertions say of it where it is to be judged. Raises: SessionBroken."""
         ...
 
 
@@ -48,6 +48,7 @@ class SessionAnswers:
     def __init__(self, desk: Desk, spec: TaskSpec) -> None:
         self._desk = desk
         self._spec = spec
+        self._declared = tuple(one.name for one in spec.assertions)
         self._session = Session(task_id=spec.task_id, seed=spec.seed, mutating=spec.mutating)
         self._ended: EpisodeResult | None = None
         """How the session ends if it goes no further, where that was asked along with its last calls."""
@@ -73,15 +74,15 @@ class SessionAnswers:
         if not last:
             return await self._desk.run(self._session.turn(calls))
         spec = self._spec
-        declared = tuple(one.name for one in spec.assertions)
-        result = await self._desk.run(self._session.last_turn(calls, declared, spec.task, spec.withheld))
+        result = await self._desk.run(self._session.last_turn(calls, self._declared, spec.task, spec.withheld))
         turn, self._ended = self._session.parted(calls, result)
         return turn
 
-    async def end(self, assertions: tuple[str, ...]) -> EpisodeResult:
+    async def end(self, *, judge: bool) -> EpisodeResult:
         """See `Answers.end`."""
         if self._ended is not None:
-            return self._ended if assertions else replace(self._ended, assertions=())
-        result = await self._desk.run(self._session.ending(assertions, self._spec.task, self._spec.withheld))
+            return self._ended if judge else replace(self._ended, assertions=())
+        asked = self._declared if judge else ()
+        result = await self._desk.run(self._session.ending(asked, self._spec.task, self._spec.withheld))
         self._session.check(result)
         return result

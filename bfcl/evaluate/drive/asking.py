@@ -17,16 +17,22 @@ from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One candidate in one trial, and the client that reaches it. `mode` is how its tasks are driven."""
+class Seat:
+    """A candidate in one trial, and the client of one episode of it."""
 
     candidate: Candidate
     client: Completing
-    mode: Literal["trace", "executable"]
     trial: int = 0
-    seed_policy: Literal["fixed", "increment"] = "fixed"
     clock: Callable[[], float] = time.monotonic
     """Tells seconds, as the deadlines of the client do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking(Seat):
+    """How the one in a seat is asked. `mode` is how its tasks are driven."""
+
+    mode: Literal["trace", "executable"]
+    seed_policy: Literal["fixed", "increment"] = "fixed"
 
     def request(self, script: Script, messages: Sequence[Mapping[str, Json]], turn: int) -> ChatRequest:
         """The request of an episode's next turn; `turn` counts those asked, from 0. Raises: EvalError of `body_of`."""

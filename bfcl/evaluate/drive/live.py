@@ -129,9 +129,8 @@ class LiveResults:
             return Closing(
                 status=status, final_state=state, state_known=state is not None, declared_assertions=declared
             )
-        asked = () if status in UNJUDGED else declared
         try:
-            result = await self._answers.end(asked)
+            result = await self._answers.end(judge=status not in UNJUDGED)
         except SessionBroken as broken:
             worse: EpisodeStatus = "oracle_session_failed" if status == "completed" else status
             return Closing(status=worse, state_known=False, declared_assertions=declared, detail=str(broken))

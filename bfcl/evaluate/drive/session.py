@@ -84,13 +84,9 @@ class Session:
         withheld: frozenset[str],
     ) -> Episode:
         """The same with what `ending` asks for behind it: one episode for two. Its result is for `parted`."""
-        return replace(
-            self.turn(new),
-            observe="ending",
-            assertions=assertions,
-            task=task,
-            withheld=withheld if assertions else frozenset(),
-        )
+        turn = self.turn(new)
+        ending = self.ending(assertions, task, withheld)
+        return replace(ending, calls=turn.calls, observe="ending", watched=turn.watched)
 
     def parted(self, new: Sequence[PlannedCall], result: EpisodeResult) -> tuple[EpisodeResult, EpisodeResult | None]:
         """What came of a last turn: as `turn` gives it, and as `ending` then gives it.
@@ -163,7 +159,7 @@ class Session:
         broken = result.breakdown
         commit: CommitState = _commit(seen) if tool in self.mutating else "not_applicable"
         if index < len(result.results):
-            status, detail = _answered(result.results[index])
+            status, detail = answered(result.results[index])
             return Happened(
                 status=status,
                 result=result.results[index],
@@ -193,7 +189,8 @@ def told(broken: Breakdown) -> str:
     return f"{broken.code}: {broken.message}{at}"
 
 
-def _answered(result: str) -> tuple[Literal["completed", "business_rejection", "tool_error"], str | None]:
+def answered(result: str) -> tuple[Literal["completed", "business_rejection", "tool_error"], str | None]:
+    """What a call came to whose answer is this object, and what is wrong with it."""
     error = json.loads(result).get("error")
     if not isinstance(error, dict):
         return "completed", None

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bfcl.evaluate.drive.answers import Desk, SessionAnswers
-from bfcl.evaluate.drive.asking import Asking
+from bfcl.evaluate.drive.asking import Asking, Seat
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.drive.results import RecordedResults, Results
 from bfcl.evaluate.drive.task_spec import TaskSpec, TaskSpecs
 from bfcl.evaluate.records import EpisodeEvidence, Script
-from bfcl.evaluate.settings.model import Candidate, EvalSettings
+from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.exports.row import ExportRow
-from bfcl.modelio.chat_live import Completing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """A candidate in one trial, and the client of one episode of it."""
-
-    candidate: Candidate
-    client: Completing
-    trial: int = 0
-    clock: Callable[[], float] = time.monotonic
-    """Tells seconds, as the deadlines of the client do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

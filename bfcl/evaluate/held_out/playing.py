@@ -11,10 +11,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.drive.desk import OracleDesk
 from bfcl.evaluate.drive.script import read_script
 from bfcl.evaluate.drive.task_spec import TaskSpecs, published_specs
-from bfcl.evaluate.drive.tasks import Seat, Tasks
+from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.held_out.private import PrivateTask, mode_of
 from bfcl.evaluate.held_out.withheld import withheld

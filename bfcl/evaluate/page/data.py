@@ -29,6 +29,8 @@ class Entrant:
     failures: Iterable[Failure]
     """Of the first trial, each failed task once, in plan order. Read once."""
     usage: Usage
+    stops: Mapping[str, int]
+    """What stopped tasks of the first trial that the candidate did not stop, as recorded, and how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

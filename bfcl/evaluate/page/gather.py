@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from bfcl.digest import Digest
 from bfcl.errors import EvalError
 from bfcl.evaluate.after.finished import Finished, open_finished
 from bfcl.evaluate.after.last_attempts import with_last_attempts
@@ -20,6 +21,7 @@ from bfcl.evaluate.artifacts.result import CandidateResult
 from bfcl.evaluate.page.data import Entrant, Evaluation, PageData
 from bfcl.evaluate.page.usage import usage_of
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
+from bfcl.evaluate.run.unanswered import stop_cause
 from bfcl.evaluate.score.breakdowns import kinds_of
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.result_rows import result_row
@@ -57,12 +59,23 @@ class _Reading:
         self.first = FirstTrial(failed_by_some(finished))
         self._every = EveryTrial(settings.repeats.trials) if settings.schema_version == REPEATING else None
         """None where there is one trial only."""
+        self._stopped: dict[str, list[tuple[TaskScore, Digest | None]]] = {}
+        """By alias, tasks of the first trial that the run stopped, and the digest of the last request of each."""
 
     def see(self, script: Script, evidence: EpisodeEvidence) -> None:
         score = score_episode(script, evidence, self.scoring)
         self.first.see(SeenEpisode(script, evidence, score))
+        if evidence.trial == 0 and score.non_candidate_stop:
+            last = evidence.turns[-1].request_hash if evidence.turns else None
+            self._stopped.setdefault(evidence.candidate_alias, []).append((score, last))
         if self._every is not None:
             self._every.see(score)
+
+    def stop_causes(self, alias: str, calls: CandidateCache) -> Iterator[str]:
+        """One of each task that the run stopped."""
+        for score, request_hash in self._stopped.get(alias, ()):
+            found = None if request_hash is None else calls.exchange(request_hash)
+            yield stop_cause(score, None if found is None else found.outcome)
 
     def tries(self, alias: str, scores: Iterable[TaskScore]) -> dict[str, Tries]:
         """Of the tasks of the first trial's scores. Without repeats a task that the run stopped has failed."""
@@ -107,4 +120,5 @@ def _entrant(finished: Finished, one: CandidateResult, reading: _Reading, calls:
         repeated=one.repeated,
         failures=with_last_attempts(failures_of(failed, reading.scoring, reading.first.passed, calls), calls),
         usage=usage_of(exchange.outcome for exchange in calls.exchanges() if exchange.request.candidate_alias == alias),
+        stops=Counter(reading.stop_causes(alias, calls)),
     )

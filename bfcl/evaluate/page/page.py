@@ -19,6 +19,7 @@ from bfcl.evaluate.page.data import Evaluation, Labelled, PageData
 from bfcl.evaluate.page.entries import LIMIT_BYTES, LIST_LIMIT, TEXT_LIMIT, Packed, key, pack
 from bfcl.evaluate.page.rates import headline
 from bfcl.evaluate.page.wording import TITLES, between, percent
+from bfcl.evaluate.run.unanswered import counted
 from bfcl.evaluate.score.breakdowns import Kinds
 from bfcl.release.document.panels import Panel, panel, shown
 from bfcl.release.document.render import render
@@ -58,6 +59,16 @@ class Scope:
     name: str
     value: str
     meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """Tasks of a candidate that ended for reasons that are not its own."""
+
+    label: str
+    stops: int
+    tasks: int
+    causes: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +127,7 @@ def _render(data: PageData, candidates: Sequence[Labelled], packed: Packed) -> b
         "origins": [_origin(evaluation) for evaluation in data.evaluations],
         "candidates": candidates,
         "headlines": headlines,
+        "stopped": [_stops(one) for one in candidates if one.entrant.measured.non_candidate_stops],
         "percent": percent,
         "between": between,
         "success": figures.headline_figure(headlines),
@@ -140,6 +152,16 @@ def _render(data: PageData, candidates: Sequence[Labelled], packed: Packed) -> b
         "limit_mib": LIMIT_BYTES >> 20,
     }
     return render(_HERE, told, packed.data)
+
+
+def _stops(one: Labelled) -> Stops:
+    measured = one.entrant.measured
+    return Stops(
+        label=one.label,
+        stops=measured.non_candidate_stops,
+        tasks=measured.task_count,
+        causes=counted(one.entrant.stops),
+    )
 
 
 def _origin(evaluation: Evaluation) -> Origin:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final, Protocol
 
-from bfcl.evaluate.run.meter import Meter, tokens_of
+from bfcl.evaluate.run.meter import Meter
 from bfcl.modelio.candidate_cache import CandidateCache
 from bfcl.modelio.chat_cached import CachedChat
 from bfcl.modelio.chat_live import Completing
@@ -58,11 +58,6 @@ class EpisodeChat:
         if self._ends_after is not None:
             return _FOREVER if len(self.outcomes) >= self._ends_after else 0.0
         return time.monotonic() - self._leased.waited_s
-
-    @property
-    def tokens(self) -> int:
-        """Of all replies."""
-        return sum(map(tokens_of, self.outcomes))
 
     async def complete(self, request: ChatRequest, deadline: float) -> ChatOutcome:
         """See `Completing.complete`; `deadline` is a moment of `clock`."""

@@ -22,6 +22,7 @@ from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.settings.resolved import FILE as RESOLVED_CONFIG
 from bfcl.evaluate.settings.resolved import RESUME_FROM
+from bfcl.evaluate.source.reports import recorded_refusal
 from bfcl.modelio.candidate_cache import IMPORTED, CandidateCache
 from bfcl.modelio.exchange import ChatOutcome, ChatRequest
 from bfcl.modelio.recorded_chat import Exchange
@@ -129,6 +130,8 @@ def _check(envelope: Envelope, earlier: Path, directory: Path) -> None:
         message = "is the output directory itself; expected that of an earlier run, which stays as it is"
     elif not is_output_directory(earlier):
         message = f"holds neither {RESOLVED_CONFIG} nor {CANDIDATE_CACHE}; expected an output directory"
+    elif (refusal := recorded_refusal(earlier)) is not None and not (earlier / CANDIDATE_CACHE).is_file():
+        message = f"names {shown(earlier)}, which has no answer on record: {refusal}"
     if message is not None:
         fix = "name the directory of the run to go on with, or leave `resume_from` out"
         path = shown(envelope.path)

@@ -9,10 +9,11 @@ from typing import TypeAlias
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.names import TOOL_TRACE_CACHE
 from bfcl.evaluate.artifacts.reading import unusable
+from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.drive.desk import OracleDesk
 from bfcl.evaluate.drive.results import Results
 from bfcl.evaluate.drive.task_spec import published_specs
-from bfcl.evaluate.drive.tasks import Seat, Tasks
+from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.drive.tool_trace_cache import EpisodeRequest
 from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.run.asked import EpisodeChat, NotRecorded

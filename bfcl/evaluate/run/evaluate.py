@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ from bfcl.evaluate.run.outcome import Completed, Preflight
 from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.run.records import open_records
 from bfcl.evaluate.run.related import check_related
+from bfcl.evaluate.run.remaining import remaining
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.recheck import recheck
@@ -48,12 +50,12 @@ def evaluate(envelope: Envelope, settings: EvalSettings, how: How) -> Completed 
         finally:
             lock.withdraw()
     except BfclError as error:
-        told = error if envelope.dry_run else with_way_on(error, settings)
+        told = error if envelope.dry_run else with_way_on(error, settings, envelope)
         if told is error:
             raise
         raise told from error
     except OSError as error:
-        raise EvalError(_failed(error, AGAIN if envelope.dry_run else way_on(settings))) from error
+        raise EvalError(_failed(error, AGAIN if envelope.dry_run else way_on(settings, envelope))) from error
     finally:
         how.showing.close()
 
@@ -71,15 +73,20 @@ def _dry(envelope: Envelope, settings: EvalSettings, how: How) -> Preflight:
     recheck(settings, prepared.verified, prepared.plan)
     hidden = run_to_end(hidden_tasks(prepared))
     oracle = prepared.verified.oracle
+    calls = prepared.earlier.calls()
+    check_related(prepared, calls)
+    scripts = () if hidden is None else [one.script for one in hidden.tasks]
+    told = estimate(prepared, scripts)
+    if calls is not None and not prepared.before.concluded:
+        told = dataclasses.replace(told, remaining=run_to_end(remaining(prepared, calls, scripts)))
     return Preflight(
         scope=scope_of(settings),
         eval_config_hash=settings.eval_config_hash,
         task_counts={one.alias: len(one.task_ids) for one in prepared.plan.candidates},
         oracle_probed=oracle is not None and oracle.probed,
-        estimate=estimate(prepared, () if hidden is None else [one.script for one in hidden.tasks]),
+        estimate=told,
         warnings=(
             *prepared.warnings,
-            *check_related(prepared, prepared.earlier.calls()),
             *(() if prepared.before.concluded else unset_credentials(settings, how)),
         ),
     )
@@ -95,9 +102,9 @@ def _run(envelope: Envelope, settings: EvalSettings, how: How) -> Completed:
         earlier=earlier,
     )
     try:
-        warnings = (*prepared.warnings, *check_related(prepared, records.earlier_calls))
-        if warnings:
-            how.showing.warn(warnings)
+        check_related(prepared, records.earlier_calls)
+        if prepared.warnings:
+            how.showing.warn(prepared.warnings)
         measured = run_to_end(measure(prepared, records, envelope, how))
     except BaseException:
         records.withdraw()
@@ -121,5 +128,5 @@ def _written(prepared: Prepared, measured: Measured, origin: Origin) -> Complete
         task_results_path=written.task_results,
         manifest_path=written.manifest,
         calls=measured.calls,
-        unanswered=measured.unanswered,
+        stopped=measured.stopped,
     )

@@ -18,7 +18,7 @@ from bfcl.evaluate.run.records import Records
 _MODULUS: Final = 1 << 256
 
 
-class Tally:
+class DigestSum:
     """The sum and number of some things, in any order."""
 
     def __init__(self) -> None:
@@ -40,8 +40,8 @@ class Used:
     """What the episodes of a run were made of."""
 
     def __init__(self) -> None:
-        self.calls = Tally()
-        self.episodes = Tally()
+        self.calls = DigestSum()
+        self.episodes = DigestSum()
 
     def add(self, evidence: EpisodeEvidence, request: EpisodeRequest | None) -> None:
         """Count an episode in, with every call that it made."""
@@ -58,7 +58,7 @@ class Used:
         lacks one; and of a damaged record.
         """
         if records.calls is not None:
-            found = Tally()
+            found = DigestSum()
             for ending in records.calls.endings():
                 found.add(ending)
             if found.total != self.calls.total:
@@ -66,7 +66,7 @@ class Used:
                     unusable(records.calls.path, "holds other calls than those that the scores are made of")
                 )
         if records.episodes is not None:
-            found = Tally()
+            found = DigestSum()
             for digest in records.episodes.digests():
                 found.add(digest)
             if found.total != self.episodes.total:

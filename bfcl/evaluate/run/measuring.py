@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
 
 from bfcl.evaluate.artifacts.result import CandidateResult, Result
@@ -21,8 +21,8 @@ from bfcl.evaluate.run.outcome import CallSources
 from bfcl.evaluate.run.preflight import Prepared
 from bfcl.evaluate.run.private import PrivateHost
 from bfcl.evaluate.run.records import Records
+from bfcl.evaluate.run.stopped import Stopped
 from bfcl.evaluate.run.trials import CandidateRun
-from bfcl.evaluate.run.unanswered import causes
 from bfcl.evaluate.run.watching import Watching
 from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
@@ -36,8 +36,8 @@ class Measured(NamedTuple):
     public: Result | None
     private: HeldOutReport | None
     calls: CallSources
-    unanswered: Mapping[str, Mapping[str, int]]
-    """As `causes` gives it, of what is on record."""
+    stopped: tuple[Stopped, ...]
+    """Of public tasks, by alias."""
 
 
 async def measure(prepared: Prepared, records: Records, envelope: Envelope, how: How) -> Measured:
@@ -49,7 +49,9 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     watching, meter, used = Watching(prepared), Meter(envelope), Used()
     hidden = await hidden_tasks(prepared)
     await watching.settle()
-    public = await _public(prepared, records, _Around(watching, meter, how), used) if settings.public else None
+    public, stopped = None, tuple[Stopped, ...]()
+    if settings.public:
+        public, stopped = await _public(prepared, records, _Around(watching, meter, how), used)
     on_record = used.calls.total[1] - meter.calls
     private = None
     if hidden is not None:
@@ -69,14 +71,7 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     calls = CallSources(
         asked=meter.calls, taken_over=0 if concluded else on_record, replayed=on_record if concluded else 0
     )
-    return Measured(public, private, calls, _unanswered(public, records))
-
-
-def _unanswered(public: Result | None, records: Records) -> dict[str, Mapping[str, int]]:
-    """Looked up only where a call was not answered: the record may be long."""
-    if public is None or records.calls is None or not any(one.exhausted for one in public.candidates):
-        return {}
-    return causes(records.calls.exchanges())
+    return Measured(public, private, calls, stopped)
 
 
 async def hidden_tasks(prepared: Prepared) -> PrivateTasks | None:
@@ -92,9 +87,12 @@ class _Around(NamedTuple):
     how: How
 
 
-async def _public(prepared: Prepared, records: Records, around: _Around, used: Used) -> Result:
+async def _public(
+    prepared: Prepared, records: Records, around: _Around, used: Used
+) -> tuple[Result, tuple[Stopped, ...]]:
     identities, tasks = identities_of(prepared), tasks_of(prepared)
     measured: list[CandidateResult] = []
+    runs: list[CandidateRun] = []
     async with _desk(prepared, records) as desk:
         for candidate in prepared.settings.candidates:
             async with _asking(candidate, prepared, around) as live:
@@ -108,9 +106,28 @@ async def _public(prepared: Prepared, records: Records, around: _Around, used: U
                     desk=desk,
                 )
                 run = CandidateRun(player, around.watching, used, around.how.showing)
-                measured.append(await run.measure(identities))
+                result = await run.measure(identities)
+                measured.append(result)
+                runs.append(run)
     used.check(records)
-    return result_of(prepared, measured)
+    answered = any(run.answered for run in runs)
+    stopped = [
+        _stopped(result, run, answered=answered)
+        for result, run in zip(measured, runs, strict=True)
+        if result.aggregate.non_candidate_stops
+    ]
+    return result_of(prepared, measured), tuple(stopped)
+
+
+def _stopped(result: CandidateResult, run: CandidateRun, *, answered: bool) -> Stopped:
+    return Stopped(
+        alias=result.candidate.alias,
+        tasks=result.aggregate.task_count,
+        stops=result.aggregate.non_candidate_stops,
+        causes=run.stop_causes,
+        endpoint=result.candidate.base_url,
+        answered=answered,
+    )
 
 
 def result_of(prepared: Prepared, measured: Iterable[CandidateResult]) -> Result:

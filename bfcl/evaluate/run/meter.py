@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from bfcl.errors import EvalError, Problem
+from bfcl.evaluate.run.unanswered import counted
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.modelio.exchange import ChatOutcome
 
 BUDGET_EXHAUSTED: Final = "eval_budget_exhausted"
 
 _GO_ON: Final = "go on in a new output directory with this one as `resume_from`, and with a higher `{name}` or none"
+_CAUSES_FIRST: Final = "look at these first, as a higher cap mends none of them; then "
 
 
 class Meter:
@@ -47,8 +50,7 @@ class Meter:
         self.requests = 0
         """HTTP requests, further attempts among them."""
         self.tokens = 0
-        self.stops = 0
-        """Episodes that infrastructure ended."""
+        self._causes: Counter[str] = Counter()
 
     async def lease(self) -> float:
         """Wait until a call may be made; seconds that this took. Give it back by `give_back`.
@@ -81,12 +83,18 @@ class Meter:
             finally:
                 self._blocked -= 1
 
-    async def stopped_by_infrastructure(self) -> None:
-        """Count an episode. Raises: as `lease` where it was one too many."""
-        self.stops += 1
+    @property
+    def stops(self) -> int:
+        """Episodes that infrastructure ended."""
+        return self._causes.total()
+
+    async def stopped_by_infrastructure(self, cause: str) -> None:
+        """Count an episode, which `cause` stopped. Raises: as `lease` where it was one too many."""
+        self._causes[cause] += 1
         if self._max_stops is not None and self.stops >= self._max_stops:
-            message = f"{self.stops} tasks ended for reasons that are not the candidate's"
-            self._refuse("max_infrastructure_stops", message)
+            tasks = "1 task" if self.stops == 1 else f"{self.stops} tasks"
+            message = f"{tasks} ended for reasons that are not the candidate's: {counted(self._causes)}"
+            self._refuse("max_infrastructure_stops", message, _CAUSES_FIRST)
             await self._end()
 
     async def _turn(self) -> None:
@@ -108,9 +116,10 @@ class Meter:
         self.requests += 1
         return True
 
-    def _refuse(self, name: str, message: str) -> None:
+    def _refuse(self, name: str, message: str, first: str = "") -> None:
+        """`first` is to be done before the run is gone on with."""
         if self._problem is None:
-            fix = _GO_ON.format(name=name)
+            fix = first + _GO_ON.format(name=name)
             self._problem = Problem(code=BUDGET_EXHAUSTED, subject=name, field=name, message=message, fix=fix)
 
     async def _end(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bfcl.canonical import Json, canonical_text
@@ -11,6 +11,7 @@ from bfcl.digest import Digest
 from bfcl.errors import Problem
 from bfcl.evaluate.records import Scope
 from bfcl.evaluate.run.estimate import Estimate
+from bfcl.evaluate.run.stopped import Stopped
 from bfcl.evaluate.settings.envelope import OutputFormat
 
 
@@ -62,8 +63,8 @@ class Completed:
     task_results_path: Path | None
     manifest_path: Path | None
     calls: CallSources
-    unanswered: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By alias: what ended the last attempt of calls that nothing answered, and how often."""
+    stopped: tuple[Stopped, ...] = ()
+    """By alias, those candidates some of whose tasks ended for reasons that are not theirs."""
 
     def payload(self) -> dict[str, Json]:
         """Keys in the order in which people read them."""
@@ -90,10 +91,14 @@ def payload_lines(payload: Mapping[str, Json], form: OutputFormat) -> list[str]:
 
 
 def estimate_line(told: Estimate) -> str:
-    """What a dry run says of the cost, beside its payload."""
+    """What a dry run says of the cost, beside its payload; of a run that goes on from another, what is left of it."""
+    left = "" if told.remaining is None else f"\nstill to be asked, the rest is on record: {_cost(told.remaining)}"
+    return f"estimate: {_cost(told)}{left}"
+
+
+def _cost(told: Estimate) -> str:
     return (
-        f"estimate: {told.turns} turns, about {told.prompt_tokens} prompt tokens, "
-        f"never more than {told.request_ceiling} requests"
+        f"{told.turns} turns, about {told.prompt_tokens} prompt tokens, never more than {told.request_ceiling} requests"
     )
 
 

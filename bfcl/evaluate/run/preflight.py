@@ -30,6 +30,7 @@ from bfcl.modelio.chat_request import extension_fields
 from bfcl.modelio.credential import Credential
 from bfcl.pack.layout import shown
 
+SEEDLESS: Final = "seed_policy_without_seed"
 SCRIPTS_TOLD: Final = 20
 """How many faults of rows one refusal tells of."""
 
@@ -74,7 +75,7 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
         plan=plan,
         rows=rows,
         scripts=scripts,
-        warnings=(*preflight_turns(list(scripts.values()), settings), *earlier.warnings()),
+        warnings=(*preflight_turns(list(scripts.values()), settings), *_seedless(settings), *earlier.warnings()),
         earlier=earlier,
     )
 
@@ -152,6 +153,23 @@ def _unasserted(settings: EvalSettings, rows: Mapping[str, ExportRow]) -> Iterat
             message=f"is assertions_only, and {len(without)} of {len(rows)} tasks declare no assertion: "
             f"{without[0]}" + (" and others" if len(without) > 1 else ""),
             fix="set `task_success: all_applicable_gates`",
+        )
+
+
+def _seedless(settings: EvalSettings) -> Iterator[Problem]:
+    """A seed that is to grow with the trial, and is not sent at all."""
+    if settings.repeats.seed_policy != "increment":
+        return
+    without = [one.alias for one in settings.candidates if one.inference.seed is None]
+    if without:
+        yield Problem(
+            code=SEEDLESS,
+            path=shown(settings.path),
+            subject=", ".join(without),
+            field="repeats.seed_policy",
+            message=f"`seed_policy` is `increment`, and `inference.seed` of {', '.join(without)} is null: no request "
+            "carries a seed, and every trial asks the same",
+            fix="set `inference.seed` to a number, or write `seed_policy: fixed`",
         )
 
 

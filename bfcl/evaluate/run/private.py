@@ -45,4 +45,4 @@ class PrivateHost:
     async def after_task(self, status: EpisodeStatus) -> None:
         """Raises: as `Meter.stopped_by_infrastructure`."""
         if attribution(status) == "infrastructure":
-            await self.meter.stopped_by_infrastructure()
+            await self.meter.stopped_by_infrastructure(status)

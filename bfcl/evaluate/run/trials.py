@@ -20,11 +20,13 @@ from bfcl.evaluate.run.evidence import Used
 from bfcl.evaluate.run.how import Progress, Showing
 from bfcl.evaluate.run.meter import Meter, tokens_of
 from bfcl.evaluate.run.preflight import Prepared
+from bfcl.evaluate.run.unanswered import stop_cause
 from bfcl.evaluate.score.aggregate import Identities, aggregate
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.repeats import Repeated, repeated
 from bfcl.evaluate.settings.hashes import REPEATING
 from bfcl.evaluate.settings.model import Candidate, EvalSettings
+from bfcl.modelio.candidate_cache import IMPORTED
 
 
 class _Job(NamedTuple):
@@ -76,6 +78,10 @@ class CandidateRun:
         self._scores: dict[_Job, TaskScore] = {}
         self._rejections: Counter[str] = Counter()
         self._exhausted = 0
+        self.stop_causes: Counter[str] = Counter()
+        """What stopped tasks of the first trial that the candidate did not stop, and how many."""
+        self.answered = False
+        """Whether any call came to an answer that another run could take over."""
         self._progress = Progress(
             alias=player.candidate.alias,
             done=0,
@@ -141,11 +147,15 @@ class CandidateRun:
         score = score_episode(self._player.prepared.scripts[job.task_id], played.evidence, self._settings.scoring)
         self._scores[job] = score
         self._note(played, score)
+        cause = stop_cause(score, played.outcomes[-1] if played.outcomes else None)
+        if score.non_candidate_stop and job.trial == 0:
+            self.stop_causes[cause] += 1
         if attribution(score.episode_status) == "infrastructure":
-            await self._player.meter.stopped_by_infrastructure()
+            await self._player.meter.stopped_by_infrastructure(cause)
 
     def _note(self, played: Played, score: TaskScore) -> None:
         self._used.add(played.evidence, played.request)
+        self.answered = self.answered or any(one.call_status in IMPORTED for one in played.evidence.turns)
         for outcome in played.outcomes:
             self._exhausted += outcome.status == "retry_exhausted"
             if outcome.status == "provider_rejected":

@@ -1,19 +1,20 @@
-"""What did a server say in the end where no attempt of a call was answered? Rule: evaluation.md §5.
+"""What stopped a task that the candidate did not stop, and what did a server say last where nothing was answered?
 
-Told by status, size and digest alone: the text of a refusal may echo the credential, and nobody keeps it.
+Told by status, size and digest alone: the text of a refusal may echo the credential, and nobody keeps it. Rule:
+evaluation.md §5, §9.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
+from bfcl.evaluate.records import TaskScore, attribution
 from bfcl.modelio.exchange import Attempt, ChatOutcome
-from bfcl.modelio.recorded_chat import Exchange
 
-EXHAUSTED: Final = "retry_exhausted"
+_CALL_FAILED: Final = "candidate_call_failed"
+_SHOWN: Final = 3
 
 
 def last_words(outcome: ChatOutcome) -> str:
@@ -33,14 +34,26 @@ def cause(attempt: Attempt) -> str:
     return attempt.status if attempt.diagnostic is None else f"{attempt.status} ({attempt.diagnostic})"
 
 
-def causes(exchanges: Iterable[Exchange]) -> dict[str, Mapping[str, int]]:
-    """By alias, how often which cause was the last of a call that no attempt answered."""
-    found: dict[str, Counter[str]] = {}
-    for exchange in exchanges:
-        if exchange.outcome.status == EXHAUSTED:
-            counts = found.setdefault(exchange.request.candidate_alias, Counter())
-            counts[cause(exchange.outcome.attempts[-1])] += 1
-    return {alias: dict(sorted(counts.items())) for alias, counts in sorted(found.items())}
+def stop_cause(score: TaskScore, last: ChatOutcome | None) -> str:
+    """What stopped a task that the candidate did not stop: how its last attempt ended where a call is what failed.
+
+    Else the episode's status, or the code of what failed in one that ended well. `last` is the outcome of its last
+    call, None where that is not on record.
+    """
+    status = score.episode_status
+    if status == _CALL_FAILED and last is not None and last.attempts:
+        return cause(last.attempts[-1])
+    if attribution(status) == "infrastructure":
+        return status
+    return next((one.code for one in score.failures if one.attribution == "infrastructure"), status)
+
+
+def counted(causes: Mapping[str, int]) -> str:
+    """The most frequent causes with how often each came, in one line; the rest as a number."""
+    ranked = sorted(causes.items(), key=lambda one: (-one[1], one[0]))
+    shown = [f"{name}, {count} times" if count > 1 else name for name, count in ranked[:_SHOWN]]
+    more = len(ranked) - len(shown)
+    return "; ".join(shown) + (f"; {more} others" if more else "")
 
 
 def _phrase(status: int) -> str:

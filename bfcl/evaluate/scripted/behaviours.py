@@ -26,7 +26,7 @@ class Behaviour:
     departure: Departure | None = None
     transport: Transport = "plain"
     still_right: bool = False
-    """Whether the departure is none by the rules of comparison."""
+    """Whether the departure is none by the rules of comparison; a test scores every behaviour and holds this to it."""
 
 
 def _wrong(summary: str, departure: Departure) -> Behaviour:

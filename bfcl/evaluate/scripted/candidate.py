@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bfcl.canonical import Json, canonical_json
 from bfcl.digest import sha256_hex
-from bfcl.evaluate.scripted.behaviours import check_model, departed, play
+from bfcl.evaluate.scripted.behaviours import check_model, play
 from bfcl.evaluate.scripted.heard import Message, heard
 from bfcl.evaluate.scripted.live_values import as_lived
 from bfcl.evaluate.scripted.recognition import Recognition
@@ -36,16 +36,6 @@ class ScriptedCandidate:
     def contradictions(self) -> list[tuple[str, ...]]:
         """Tasks, by id, that show one conversation and ask for different things: only the first can be answered."""
         return self._tasks.contradictions()
-
-    def affected(self, model: str) -> list[str]:
-        """Ids of the tasks that a model answers otherwise than expected. Raises: UnknownModel."""
-        check_model(model)
-        return [
-            task_id
-            for task in self._tasks
-            if departed(model, task.task_id, task.script) is not None
-            for task_id in self._tasks.alike(task)
-        ]
 
     def said(self, model: str, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]]) -> Said:
         """The reply. Raises: UnknownModel, UnknownConversation."""

@@ -37,8 +37,6 @@ class Task:
     marks: tuple[Mark, ...]
     """The whole recorded conversation behind the seed."""
     tools: Digest
-    shown: Digest
-    """Of all that the task shows a candidate that is right."""
     tool_names: frozenset[Json]
 
     @property
@@ -53,7 +51,8 @@ class Recognition:
     def __init__(self, rows: Iterable[ExportRow]) -> None:
         """Raises: EvalError `eval_conversation_script_invalid`."""
         self._by_seed: dict[Digest, list[Task]] = defaultdict(list)
-        self._alike: dict[Digest, list[str]] = defaultdict(list)
+        self._shown: set[Digest] = set()
+        """Of all that each task shows a candidate that is right."""
         self.size = 0
         for row in rows:
             self._take(row)
@@ -65,9 +64,9 @@ class Recognition:
         seed = _seed(whole)
         tools = _tools_of(row.published["tools"])
         shown = sha256_json([whole.seed, whole.said, tools])
-        self._alike[shown].append(row.task_id)
-        if len(self._alike[shown]) > 1:
+        if shown in self._shown:
             return
+        self._shown.add(shown)
         self._by_seed[seed].append(
             Task(
                 task_id=row.task_id,
@@ -75,19 +74,9 @@ class Recognition:
                 dependent=row.published["turn_policy"] == "dependent_call",
                 marks=whole.said,
                 tools=tools,
-                shown=shown,
                 tool_names=frozenset(row.published["tools_present"]),
             )
         )
-
-    def __iter__(self) -> Iterator[Task]:
-        """Every task that can be told from those before it, grouped by how they begin."""
-        for alike in self._by_seed.values():
-            yield from alike
-
-    def alike(self, task: Task) -> Sequence[str]:
-        """Ids of all tasks that show the same conversation, in publication order."""
-        return self._alike[task.shown]
 
     def find(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]]) -> Task | None:
         """The task, or None where no conversation of the benchmark has come to this.

@@ -44,7 +44,7 @@ class Serving:
 
     def __init__(self, answering: Answering, conduct: Conduct) -> None:
         self._answering = answering
-        self._manner = conduct
+        self._conduct = conduct
         self._connections: dict[asyncio.Task[None], bool] = {}
         """Whether a connection is in the middle of an answer."""
         self._server: asyncio.Server | None = None
@@ -59,7 +59,7 @@ class Serving:
     @property
     def base_url(self) -> str:
         """What goes into `api.base_url`."""
-        host = f"[{self._manner.host}]" if ":" in self._manner.host else self._manner.host
+        host = f"[{self._conduct.host}]" if ":" in self._conduct.host else self._conduct.host
         return f"http://{host}:{self.port}/v1"
 
     async def failed(self) -> None:
@@ -69,7 +69,7 @@ class Serving:
     async def start(self, port: int) -> None:
         """Listen. Raises: OSError where the address cannot be had."""
         self._server = await asyncio.start_server(
-            self._connected, self._manner.host, port, limit=HEAD_BYTES, backlog=BACKLOG
+            self._connected, self._conduct.host, port, limit=HEAD_BYTES, backlog=BACKLOG
         )
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -82,7 +82,7 @@ class Serving:
             if not busy:
                 connection.cancel()
         if self._connections:
-            await asyncio.wait(list(self._connections), timeout=self._manner.grace_s)
+            await asyncio.wait(list(self._connections), timeout=self._conduct.grace_s)
         left = list(self._connections)
         for connection in left:
             connection.cancel()
@@ -104,7 +104,7 @@ class Serving:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, request by request."""
         try:
-            if len(self._connections) > self._manner.connections:
+            if len(self._connections) > self._conduct.connections:
                 await self._send(writer, refusal(503, "too_many_connections", "too many connections"), keep_alive=False)
             else:
                 while await self._exchange(reader, writer):
@@ -129,7 +129,7 @@ class Serving:
         try:
             answer = self._answer(request)
             if completing:
-                await asyncio.sleep(self._manner.latency_s)
+                await asyncio.sleep(self._conduct.latency_s)
             keep_alive = request.keep_alive and not self._stopping
             await self._send(writer, answer, keep_alive=keep_alive)
         finally:
@@ -152,7 +152,7 @@ class Serving:
             return
         writer.write(head)
         for place in range(len(answer.body)):
-            await asyncio.sleep(self._manner.drip_s)
+            await asyncio.sleep(self._conduct.drip_s)
             writer.write(answer.body[place : place + 1])
             await writer.drain()
 

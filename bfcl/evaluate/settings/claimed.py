@@ -52,7 +52,7 @@ def read_claimed(root: Section) -> Claimed | None:
         return None
     path = root.reading.resolved(name)
     if path.suffix == ".parquet":
-        root.wrong(_FIELD, "a run manifest, not a table", _NAME_IT, code=PATH_INVALID)
+        root.wrong(_FIELD, f"a run manifest, not a table; {led_to(path, name)}", _NAME_IT, code=PATH_INVALID)
         return None
     read = _manifest(root, path)
     if read is None:
@@ -113,7 +113,7 @@ def _manifest(root: Section, path: Path) -> tuple[bytes, Mapping[str, Json]] | N
         data = path.read_bytes()
         value = parse_json(data, path=str(path), code=PATH_INVALID).value
     except OSError as error:
-        message = f"names a file that cannot be read: {error.strerror}; {led_to(path)}"
+        message = f"names a file that cannot be read: {error.strerror}; {led_to(path, str(root.value(_FIELD)))}"
         fix = f"run `doit generate` first, or {_NAME_IT}; a relative path counts from this file's directory"
         root.reading.refuse((_FIELD,), message, fix, code=PATH_INVALID)
         return None
@@ -191,9 +191,10 @@ def _file(block: Section, key: str, suffixes: tuple[str, ...] = ()) -> _File | N
     fix = "give the path of the pack's file; a relative one counts from this file's directory"
     found = content_hash(path)
     if suffixes and path.suffix not in suffixes:
-        block.wrong(key, f"a file that ends in {' or '.join(f'`{one}`' for one in suffixes)}", fix, code=PATH_INVALID)
+        expected = f"a file that ends in {' or '.join(f'`{one}`' for one in suffixes)}; {led_to(path, name)}"
+        block.wrong(key, expected, fix, code=PATH_INVALID)
     elif found is None:
-        block.wrong(key, f"a file that can be read; {led_to(path)}", fix, code=PATH_INVALID)
+        block.wrong(key, f"a file that can be read; {led_to(path, name)}", fix, code=PATH_INVALID)
     else:
         return _File(path, found)
     return None

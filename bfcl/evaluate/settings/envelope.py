@@ -8,28 +8,25 @@ from typing import Final, Literal
 
 from bfcl.config.kinds import ENVELOPE_KEY, GENERATION_ONLY, is_scoring_configuration
 from bfcl.errors import EvalError, Problem
-from bfcl.evaluate.settings.reading import Section, content_hash, open_file
+from bfcl.evaluate.settings.reading import Section, content_hash, led_to, open_file
 
 INVALID: Final = "eval_cli_invalid"
 OutputFormat = Literal["human", "json"]
 
 _BACKENDS: Final[tuple[Literal["direct", "nemo_launcher"], ...]] = ("direct", "nemo_launcher")
 _FORMATS: Final[tuple[OutputFormat, ...]] = ("human", "json")
-_OPTIONAL: Final = (
-    "schema_version",
-    "family",
-    "stage",
-    "execution_backend",
+CHOICES: Final = (
     "output_format",
     "probe_oracle",
     "dry_run",
-    "launcher",
     "resume_from",
     "max_requests",
     "max_total_tokens",
     "requests_per_minute",
     "max_infrastructure_stops",
 )
+"""Keys that say how this invocation is run."""
+_OPTIONAL: Final = ("schema_version", "family", "stage", "execution_backend", "launcher", *CHOICES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +47,8 @@ class Envelope:
     requests_per_minute: int | None = None
     max_infrastructure_stops: int | None = None
     """Episodes that infrastructure may end before the run stops."""
+    command: Literal["bfcl eval", "doit eval"] = "bfcl eval"
+    """Whose words tell how to go on. No key of the file."""
 
 
 def load_envelope(path: Path) -> Envelope:
@@ -119,7 +118,7 @@ def _file(root: Section) -> Path:
     path = root.reading.resolved(name)
     if name and content_hash(path) is None:
         fix = "a relative path counts from the directory of this file"
-        root.wrong("eval_config_path", "a scoring configuration that can be read", fix)
+        root.wrong("eval_config_path", f"a scoring configuration that can be read; {led_to(path, name)}", fix)
     return path
 
 
@@ -133,5 +132,6 @@ def _directory(root: Section) -> Path | None:
     except OSError:
         there = False
     if not there:
-        root.wrong("resume_from", "a directory that is there", "name the output directory to take completions from")
+        fix = "name the output directory of the run to go on with, or leave `resume_from` out"
+        root.wrong("resume_from", f"a directory that is there; {led_to(path, name)}", fix)
     return path

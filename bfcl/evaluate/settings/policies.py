@@ -121,7 +121,7 @@ def _contract(block: Section) -> tuple[Path, Digest]:
     found = content_hash(path)
     if found is None:
         fix = f"write `{BUNDLED}` for the one that this release scores by"
-        block.wrong("contract", f"a file that can be read; {led_to(path)}", fix, code=PATH_INVALID)
+        block.wrong("contract", f"a file that can be read; {led_to(path, name)}", fix, code=PATH_INVALID)
     return path, found or Digest("")
 
 

@@ -37,7 +37,10 @@ SMALLEST: Final = math.ulp(0.0)
 SECRET: Final = "secret_in_eval_config"
 _SHORTEST: Final = 3
 """Of a word that is cut short."""
+_LONGEST_PATH: Final = 200
+"""Of one that a message shows."""
 ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SUFFIX: Final = re.compile(r"\.[a-z][a-z0-9]{0,7}$")
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -293,11 +296,24 @@ def meant_word(value: Json, words: Sequence[str]) -> str | None:
     return meant(begun[0]) if len(begun) == 1 else did_you_mean(value, words)
 
 
-def led_to(path: Path) -> str:
-    """Where a path of the file leads, as far as that is there: what is on the disk is no secret of the file."""
+def led_to(path: Path, given: str = "") -> str:
+    """Where a path of the file leads, as far as that is there, and what is missing from there on.
+
+    What is on the disk is no secret, nor is what has a path's form in the file, where it stands as `given`. A word
+    without `/` and suffix may be a password in the wrong place; a token is one anywhere, as what a URL holds may be.
+    """
     there = next(one for one in (path, *path.parents) if os.path.lexists(one))
     told = f"it leads to `{shown_path(there, Path.cwd())}`"
-    return told if there == path else f"{told}, and {redacted(path.relative_to(there).as_posix())} is not in it"
+    if there == path:
+        return told
+    missing = path.relative_to(there).as_posix()
+    is_path = "/" in given or "/" in missing or _SUFFIX.search(missing) is not None
+    plain = is_path and len(missing) <= _LONGEST_PATH and missing.isprintable() and not _hides(f"{given}/{missing}")
+    return f"{told}, and {f'`{missing}`' if plain else redacted(missing)} is not in it"
+
+
+def _hides(text: str) -> bool:
+    return ":/" in text or any(looks_secret(part) for part in text.split("/"))
 
 
 def content_hash(path: Path) -> Digest | None:

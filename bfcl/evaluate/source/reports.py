@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from bfcl.canonical import Json, readable_json
 from bfcl.digest import sha256_json
-from bfcl.errors import EvalError, Problem
+from bfcl.errors import BfclError, EvalError, Problem
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.plan import Plan, plan_json, verdicts_of
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.files import remove_whole, storage, write_atomic
+from bfcl.located import parse_json
 
 VERIFICATION_REPORT: Final = "source_verification_report.json"
 VERIFICATION_FAILURE: Final = "source_verification_failure.json"
@@ -93,6 +94,38 @@ def write_contamination_failure(
     }
     document = _document(settings, CONTAMINATION_FAILURE, told, _instant(at))
     return _write(settings, CONTAMINATION_FAILURE, CONTAMINATION_REPORT, document)
+
+
+class Refusal(NamedTuple):
+    """What a run that a gate refused left to tell of it."""
+
+    file: Path
+    codes: tuple[str, ...]
+    """Each once, in the order of the file; none where it cannot be read."""
+
+    def __str__(self) -> str:
+        told = ", ".join(self.codes) or "the file cannot be read"
+        return f"the evaluation was refused before anybody was asked: {told}, see {self.file.name}"
+
+
+def recorded_refusal(directory: Path) -> Refusal | None:
+    """The refusal of a directory's last run, None where no gate refused it."""
+    for name in (VERIFICATION_FAILURE, CONTAMINATION_FAILURE):
+        path = directory / name
+        if path.is_file():
+            return Refusal(path, _codes(path))
+    return None
+
+
+def _codes(path: Path) -> tuple[str, ...]:
+    try:
+        value = parse_json(path.read_bytes(), path=str(path), code="eval_artifact_invalid").value
+    except (OSError, BfclError):
+        return ()
+    failures = value.get("failures") if isinstance(value, Mapping) else None
+    listed = failures if isinstance(failures, list | tuple) else ()
+    codes = [one.get("code") for one in listed if isinstance(one, Mapping)]
+    return tuple(dict.fromkeys(one for one in codes if isinstance(one, str)))
 
 
 def _judged(settings: EvalSettings, verified: VerifiedSource) -> dict[str, Json]:

@@ -12,7 +12,7 @@ import pytest
 from bfcl.canonical import canonical_text
 from bfcl.errors import ConfigError
 from bfcl.evaluate.after.compare import compare
-from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text
+from bfcl.evaluate.after.comparison_page import comparison_page, difference_text, p_text, stops_text
 from bfcl.evaluate.after.sides import side_of
 from bfcl.evaluate.score.intervals import SEED
 from bfcl.tables.task_results import read_task_results
@@ -192,3 +192,19 @@ def test_difference_text_tells_the_interval_where_there_is_one(evaluated: Evalua
     assert difference_text(found) == "1.0000, 95 % interval 1.0000 to 1.0000"
     found["difference"]["clustered_by_template_id"]["interval"] = None
     assert difference_text(found) == "1.0000, 95 % interval none"
+
+
+def test_stopped_tasks_are_told_as_failures_but_not_where_repeats_leave_them_out(evaluated: Evaluated) -> None:
+    found = compared(f"{evaluated.trace}:gold", f"{evaluated.trace}:gone")
+    assert [found[name]["stops_count_as_failures"] for name in ("first", "second")] == [True, True]
+    assert stops_text(found) == (
+        "first 0 of 10 tasks, second 10 of 10 tasks (counted as failures here), stopped for reasons that are not the "
+        "candidate's"
+    )
+    again = compared(f"{evaluated.repeated}:gold", f"{evaluated.repeated}:unsteady")
+    assert not again["first"]["stops_count_as_failures"]
+    again["second"]["non_candidate_stops"] = 3
+    assert stops_text(again) == (
+        "first 0 of 10 tasks, second 3 of 10 tasks (in the first trial; stopped trials are not counted here), stopped "
+        "for reasons that are not the candidate's"
+    )

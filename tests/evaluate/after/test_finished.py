@@ -64,6 +64,21 @@ def interrupted(*files: str) -> Edit:
     return edit
 
 
+def refused_by(file: str, content: str) -> Edit:
+    """What a run leaves that a gate refused."""
+
+    def edit(directory: Path) -> None:
+        interrupted("resolved_eval_config.json")(directory)
+        (directory / file).write_text(content)
+
+    return edit
+
+
+FAILURES = '{"failures": [{"code": "eval_b"}, {"code": "eval_a"}, {"code": "eval_b"}]}'
+BEFORE = "the evaluation was refused before anybody was asked"
+MEND = "mend what it says there, and run the evaluation again; nothing is on record here"
+
+
 def left_out(directory: Path) -> None:
     (directory / "eval_manifest.json").unlink()
 
@@ -94,6 +109,21 @@ def holding(count: int) -> Edit:
         ),
         (interrupted("candidate_io_cache.jsonl"), INTERRUPTED, RESUME),
         (interrupted("resolved_eval_config.json"), INTERRUPTED, RESUME),
+        (
+            refused_by("source_verification_failure.json", FAILURES),
+            f"{BEFORE}: eval_b, eval_a, see source_verification_failure.json",
+            MEND,
+        ),
+        (
+            refused_by("contamination_failure.json", FAILURES),
+            f"{BEFORE}: eval_b, eval_a, see contamination_failure.json",
+            MEND,
+        ),
+        (
+            refused_by("contamination_failure.json", "{"),
+            f"{BEFORE}: the file cannot be read, see contamination_failure.json",
+            MEND,
+        ),
         (holding(2), "the directory holds 2 evaluations (mine-0, mine-1)", "name one of them"),
         (
             holding(6),

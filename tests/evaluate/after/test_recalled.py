@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.evaluate.after.recalled import recalled_results
+from bfcl.evaluate.after.recalled import RecordedAnswers, recalled_results
 from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.records import EpisodeEvidence, EpisodeStatus
@@ -158,6 +158,14 @@ def test_record_of_a_candidate_on_its_own_way_gives_the_same_evidence(studio: Be
     assert bare(again(studio, row, evidence, detour, LIVE)) == bare(evidence)
 
 
+@pytest.mark.parametrize(("judge", "told"), [(True, ["passed"]), (False, [])])
+def test_record_tells_verdicts_only_where_they_are_asked_for(studio: Benchmark, judge: bool, told: list[str]) -> None:
+    evidence = play_live(studio, studio.row("kiln_status"))
+    ended = asyncio.run(RecordedAnswers(evidence, ()).end(judge=judge))
+    assert [one.status for one in ended.assertions] == told
+    assert ended.states == (evidence.final_state,)
+
+
 def test_record_with_fewer_answers_than_calls_is_refused(studio: Benchmark) -> None:
     row = studio.row("kiln_and_firing")
     evidence = play_live(studio, row)
@@ -179,3 +187,31 @@ def test_record_whose_verdict_was_changed_does_not_give_the_same_evidence(studio
     evidence = play_live(studio, row, answers)
     forged = dataclasses.replace(evidence, status="completed")
     assert again(studio, row, forged, answers).status == "candidate_mismatch"
+
+
+REFUSED = "\n  fix: restore the file from a copy; a record is never mended"
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (
+            {"status": "business_rejection"},
+            "a call of `get_kiln` is business_rejection by the record, and completed by its result",
+        ),
+        ({"result": "[]"}, "the result of a call of `get_kiln` is no object in canonical JSON"),
+        ({"result": "{"}, "the result of a call of `get_kiln` is no object in canonical JSON"),
+        ({"commit": "committed"}, "`commit` of a call of `get_kiln`, which cannot change anything, is committed"),
+    ],
+)
+def test_record_of_a_call_that_contradicts_its_answer_or_its_tool_is_refused(
+    studio: Benchmark, edit: dict[str, str], told: str
+) -> None:
+    row = studio.row("kiln_status")
+    evidence = play_live(studio, row)
+    (turn, *others) = evidence.turns
+    (made,) = turn.executions
+    forged = dataclasses.replace(made, **edit)  # type: ignore[arg-type]
+    changed = dataclasses.replace(evidence, turns=(dataclasses.replace(turn, executions=(forged,)), *others))
+    (problem,) = refused(lambda: again(studio, row, changed, {}))
+    assert str(problem) == f"eval_tool_trace_cache_invalid: {row.task_id}: {told}{REFUSED}"

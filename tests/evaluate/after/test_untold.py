@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 
@@ -19,6 +19,8 @@ from bfcl.errors import EvalError
 from bfcl.evaluate.after.untold import UNTOLD
 from bfcl.evaluate.after.verify import verify_evaluation
 from bfcl.evaluate.drive.tool_trace_cache import FORM as EPISODES
+from bfcl.evaluate.records import CommitState, EpisodeStatus, ExecutionStatus, ResolutionStatus
+from bfcl.modelio.exchange import CallStatus
 from bfcl.modelio.recorded_chat import FORM as CALLS
 from bfcl.tables.task_results import read_task_results, write_task_results
 from tests.evaluate.after.finishing import DEPARTURES, Data, Evaluated, evaluated_once, finish
@@ -36,6 +38,12 @@ FILES = (
 LOGS = {"candidate_io_cache.jsonl": CALLS, "tool_trace_cache.jsonl": EPISODES}
 TABLE = "eval_task_results.parquet"
 LOCKS = (".candidate_io_cache.jsonl.lock", ".tool_trace_cache.jsonl.lock")
+
+WORDS = [
+    *map(get_args, (EpisodeStatus, CallStatus, ExecutionStatus, CommitState, ResolutionStatus)),
+    ("passed", "failed", "not_applicable", "infrastructure_error"),
+]
+"""Words that one field may hold: whoever edits one writes another of them."""
 
 Step = str | int
 Forge = Callable[[Path], None]
@@ -75,7 +83,7 @@ def others(value: Any, null: Any) -> list[Any]:
         return [value[:-1] + ("0" if value[-1] != "0" else "1")]
     if re.match(r"\d{4}-\d\d-\d\dT", value):
         return [f"{value}x", f"3{value[1:]}"]
-    return [f"{value}x"]
+    return [f"{value}x", *(word for words in WORDS if value in words for word in words if word != value)]
 
 
 def edited(value: Any, null: Any = "x") -> Iterator[tuple[tuple[Step, ...], Any]]:

@@ -6,11 +6,24 @@ from dataclasses import replace
 
 import pytest
 
+from bfcl.canonical import Json
 from bfcl.evaluate.after.went_wrong import WentWrong, went_wrong
 from bfcl.evaluate.records import Script
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.settings.model import Limits, Scoring
-from tests.evaluate.driven import LIMITS, SCORING, Answer, answering, calls, one_group, play, script, wire_call, words
+from tests.evaluate.driven import (
+    LIMITS,
+    SCORING,
+    Answer,
+    answering,
+    calls,
+    gold,
+    one_group,
+    play,
+    script,
+    wire_call,
+    words,
+)
 from tests.evaluate.score.episodes import ANSWERS, READ_0, READ_1, Told
 
 
@@ -114,6 +127,42 @@ def test_call_that_was_not_confirmed_is_told_whatever_else_is_wrong_with_it() ->
     early = Told(broken={0: broken}, stops={0: "confirmation_not_earned"})
     one = told(one_group(), {0: ANSWERS["wrong_value"]}, executed=early)
     assert str(one) == "assistant turn 1 of 2: a call says that the user has confirmed, who has not"
+
+
+SETS: dict[str, Json] = {"valve": "V-1", "bar": 1, "confirm": True}
+
+
+def setting(**edits: Json) -> Script:
+    """A script of one call that the user has confirmed, but for what `edits` change of its arguments."""
+    whole = one_group()
+    call = gold("set_valve", **{**SETS, **edits})
+    return replace(whole, turns=(replace(whole.turns[0], calls=(call,)), *whole.turns[1:]))
+
+
+@pytest.mark.parametrize(
+    ("of", "made", "what"),
+    [
+        (setting(), {"bar": 2}, "a call says that the user has confirmed it, who has confirmed another call"),
+        (setting(confirm=False), {}, "a call says that the user has confirmed, who has not"),
+        (setting(confirm=False), {"bar": 2}, "a call says that the user has confirmed, who has not"),
+    ],
+)
+def test_call_that_was_confirmed_with_other_arguments_is_told_from_one_that_was_not(
+    of: Script, made: dict[str, Json], what: str
+) -> None:
+    broken = {"status": "not_executed", "reason": "tool_execution.confirmation_not_earned", "commit": "not_started"}
+    early = Told(broken={0: broken}, stops={0: "confirmation_not_earned"})
+    answer = calls(wire_call("set_valve", {**SETS, **made}))
+    assert str(told(of, {0: answer}, executed=early)) == f"assistant turn 1 of 2: {what}"
+
+
+def test_call_as_confirmed_beside_one_too_many_is_told_as_that() -> None:
+    broken = {"status": "not_executed", "reason": "tool_execution.confirmation_not_earned", "commit": "not_started"}
+    early = Told(broken={0: broken}, stops={0: "confirmation_not_earned"})
+    answer = calls(READ_1, wire_call("set_valve", SETS, call_id="c"))
+    assert str(told(setting(), {0: answer}, executed=early)) == (
+        "assistant turn 1 of 2: it made more calls than expected"
+    )
 
 
 def test_turns_that_were_used_up_are_at_no_turns_fault() -> None:

@@ -35,15 +35,22 @@ def test_scope_is_that_of_the_scorer_that_ran(tmp_path: Path, modes: tuple[Mode,
 
 
 def test_reasons_against_publication_are_those_of_configuration_and_plan_each_once(result: Result) -> None:
-    (own,) = result.plan.reasons
     assert result.scope == "trace"
-    assert result.reasons == tuple(sorted({*result.settings.non_publication_reasons, own}))
+    assert result.reasons == ("contamination.unresolved:small",)
     assert not result.publishable
-    again = replace(result, plan=replace(result.plan, reasons=(own, own)))
-    assert again.reasons == result.reasons
+    settings = replace(result.settings, non_publication_reasons=("sampling.limited", "a"))
+    again = replace(result, settings=settings, plan=replace(result.plan, reasons=("sampling.limited", "b", "b")))
+    assert again.reasons == ("a", "b", "sampling.limited")
 
 
 def test_result_may_be_published_where_configuration_and_plan_both_allow_it(result: Result) -> None:
     allowed = replace(result, plan=replace(result.plan, reasons=()))
-    assert allowed.publishable is allowed.settings.publication_allowed
-    assert allowed.reasons == tuple(sorted(allowed.settings.non_publication_reasons))
+    assert allowed.publishable
+    assert allowed.reasons == ()
+
+
+def test_result_may_not_be_published_where_the_configuration_alone_forbids_it(result: Result) -> None:
+    settings = replace(result.settings, publication_allowed=False, non_publication_reasons=("sampling.limited",))
+    forbidden = replace(result, settings=settings, plan=replace(result.plan, reasons=()))
+    assert not forbidden.publishable
+    assert forbidden.reasons == ("sampling.limited",)

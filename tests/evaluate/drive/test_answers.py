@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+import pytest
+
 from bfcl.evaluate.drive.answers import SessionAnswers
 from bfcl.evaluate.drive.desk import OracleDesk, open_desk
 from bfcl.exports.row import ExportRow
@@ -60,7 +62,7 @@ def test_calls_are_answered_and_the_end_tells_state_and_assertions(studio: Bench
         (happened,) = await answers.make(planned(row), last=False)
         assert (happened.status, happened.commit) == ("completed", "not_applicable")
         assert happened.result == script_of(row).turns[0].calls[0].recorded_result
-        ended = await answers.end(declared)
+        ended = await answers.end(judge=True)
         assert len(desk.episodes) == 3
         assert [outcome.status for outcome in ended.assertions] == ["passed"] * len(declared)
         assert ended.states
@@ -68,14 +70,27 @@ def test_calls_are_answered_and_the_end_tells_state_and_assertions(studio: Bench
     asked(studio, row, work)
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_end_that_is_not_to_be_judged_tells_the_state_alone(studio: Benchmark, last: bool) -> None:
+    row = studio.row("kiln_status")
+    assert studio.spec(row).assertions
+
+    async def work(answers: SessionAnswers, _: Counting) -> EpisodeResult:
+        await answers.reset(last=False)
+        await answers.make(planned(row), last=last)
+        return await answers.end(judge=False)
+
+    ended = asked(studio, row, work)
+    assert (len(ended.states), ended.assertions) == (1, ())
+
+
 def test_end_that_was_asked_along_with_the_last_calls_is_the_same_and_asks_nobody_again(studio: Benchmark) -> None:
     row = studio.row("kiln_status")
-    declared = tuple(one.name for one in studio.spec(row).assertions)
 
     async def ended(answers: SessionAnswers, desk: Counting, *, last: bool) -> tuple[EpisodeResult, int]:
         await answers.reset(last=False)
         await answers.make(planned(row), last=last)
-        return await answers.end(declared), len(desk.episodes)
+        return await answers.end(judge=True), len(desk.episodes)
 
     apart, apart_asked = asked(studio, row, lambda answers, desk: ended(answers, desk, last=False))
     along, along_asked = asked(studio, row, lambda answers, desk: ended(answers, desk, last=True))

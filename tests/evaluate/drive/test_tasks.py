@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.drive.desk import open_desk
 from bfcl.evaluate.drive.live import LiveResults
 from bfcl.evaluate.drive.results import RecordedResults
-from bfcl.evaluate.drive.tasks import Seat, Tasks
+from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.settings.model import EvalSettings, Repeats
 from tests.evaluate.drive.benchmark import Benchmark, play_live, script_of

@@ -6,6 +6,7 @@ data = page_data({"potter": [None] * 3, "novice": [ANSWERS["wrong_value"], None,
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def entrant(alias: str, answers: Sequence[Told], further: Sequence[Sequence[Told
         repeated=repeated([*scores, *later], trials=1 + len(further)) if further else None,
         failures=tuple(failures(played, scores)),
         usage=usage_of(()),
+        stops=Counter(score.episode_status for score in scores if score.non_candidate_stop),
     )
 
 

@@ -18,6 +18,7 @@ from bfcl.evaluate.page.comparison import comparisons
 from bfcl.evaluate.page.gather import gather
 from bfcl.evaluate.page.rates import headline
 from bfcl.tables.task_results import read_task_results
+from tests.evaluate.after.finishing import evaluated_once
 
 
 def test_gathered_candidates_are_those_of_report_and_table(finished: Path) -> None:
@@ -100,3 +101,11 @@ def test_directory_that_is_no_finished_evaluation_is_refused(tmp_path: Path) -> 
     (problem,) = refused.value.problems
     assert problem.code == "eval_artifact_invalid"
     assert problem.message == "is not there: a directory without it is no finished evaluation"
+
+
+def test_stopped_tasks_are_put_down_to_what_the_record_says_of_their_last_call(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    trace = evaluated_once(tmp_path_factory.getbasetemp()).trace
+    stops = {one.measured.alias: one.stops for one in gather([trace]).evaluations[0].entrants}
+    assert stops == {"gold": {}, "lower": {}, "mute": {}, "gone": {"HTTP 503 Service Unavailable": 10}}

@@ -159,3 +159,22 @@ def test_page_of_too_many_failures_says_that_it_is_a_sample() -> None:
 
 def test_same_evaluations_give_the_same_bytes() -> None:
     assert eval_page(page_data({"a": ANSWERED})).html == eval_page(page_data({"a": ANSWERED})).html
+
+
+def test_tasks_that_the_run_stopped_are_told_above_every_number() -> None:
+    gone = ANSWERS["unreachable"]
+    html = eval_page(page_data({"dead": [gone] * 2, "good": [None] * 2, "shaky": [None, gone]})).html.decode()
+    notices = re.findall(r'<p class="notice"><strong>(.*?)</p>', html)
+    assert notices == [
+        "<bdi>dead</bdi>: 2 of 2 tasks ended for reasons that are not the candidate's</strong>, and count as failed "
+        "in the results below: nothing of this candidate was measured. As recorded: "
+        "<bdi>candidate_call_failed, 2 times</bdi>.",
+        "<bdi>shaky</bdi>: 1 of 2 tasks ended for reasons that are not the candidate's</strong>, and count as failed "
+        "in the results below. As recorded: <bdi>candidate_call_failed</bdi>.",
+    ]
+    assert html.index(notices[-1]) < html.index('<dl class="numbers">') < html.index('id="results-title"')
+
+
+def test_page_without_stopped_tasks_has_no_such_notice() -> None:
+    html = eval_page(page_data({"a": [None, ANSWERS["wrong_value"]]})).html.decode()
+    assert "ended for reasons that are not" not in html

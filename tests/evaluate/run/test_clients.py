@@ -54,8 +54,20 @@ def test_attempt_that_the_budget_does_not_allow_ends_the_run() -> None:
     assert problem.message == "1 requests were sent, and 1 are allowed"
 
 
-@pytest.mark.parametrize("tasks", [1, 10_000])
-def test_oracle_has_two_processes_for_each_world_that_tasks_or_cores_can_keep_busy(tmp_path: Path, tasks: int) -> None:
+@pytest.mark.parametrize(("tasks", "jobs"), [(1, 2), (3, 6), (10_000, 6)])
+def test_oracle_has_two_processes_for_each_world_that_tasks_or_cores_can_keep_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: int, jobs: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 4, 5}, raising=False)
     settings = replace(loaded(tmp_path), limits=replace(LIMITS, max_parallel_tasks=tasks))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    assert oracle_jobs(settings) == 2 * min(tasks, cores)
+    assert oracle_jobs(settings) == jobs
+
+
+@pytest.mark.parametrize(("cores", "jobs"), [(2, 4), (None, 2)])
+def test_oracle_goes_by_all_cores_where_a_process_may_not_be_bound_to_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int | None, jobs: int
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    settings = replace(loaded(tmp_path), limits=replace(LIMITS, max_parallel_tasks=10_000))
+    assert oracle_jobs(settings) == jobs

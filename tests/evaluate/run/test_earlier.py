@@ -87,6 +87,21 @@ def test_directory_of_a_run_that_was_stopped_before_its_first_answer_will_do(
     assert earlier_runs(resuming(tmp_path), settings) == Earlier((tmp_path,), None)
 
 
+def test_directory_of_a_run_that_a_gate_refused_is_refused(settings: EvalSettings, tmp_path: Path) -> None:
+    first = begun(tmp_path / "first")
+    failure = first / "source_verification_failure.json"
+    failure.write_text('{"failures": [{"code": "eval_source_oracle_pack_drift"}]}')
+    (problem,) = refused(lambda: earlier_runs(resuming(first), settings))
+    assert str(problem) == (
+        "run.yaml: eval_cli_invalid: resume_from names first, which has no answer on record: the evaluation was "
+        "refused before anybody was asked: eval_source_oracle_pack_drift, see source_verification_failure.json\n"
+        "  fix: name the directory of the run to go on with, or leave `resume_from` out"
+    )
+    # One whose answers are there is another matter, whatever its source has become since.
+    (first / "candidate_io_cache.jsonl").touch()
+    assert earlier_runs(resuming(first), settings).directories == (first,)
+
+
 def test_directory_of_no_run_is_refused(settings: EvalSettings, tmp_path: Path) -> None:
     (problem,) = refused(lambda: earlier_runs(resuming(tmp_path / "run"), settings))
     assert str(problem) == (

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bfcl.canonical import canonical_text
-from bfcl.evaluate.run.estimate import BYTES_PER_TOKEN, estimate
+from bfcl.evaluate.run.estimate import BYTES_PER_TOKEN, Estimate, estimate
 from bfcl.evaluate.run.how import How
+from bfcl.evaluate.run.outcome import estimate_line
 from bfcl.evaluate.run.preflight import prepare
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
@@ -33,6 +36,16 @@ def test_trials_multiply_and_each_may_be_driven_once_more(arena: Arena) -> None:
     turns, tokens, ceiling = told(arena, repeats(3))
     assert (turns, ceiling) == (24, 48)
     assert tokens // 3 == told(arena)[1]
+
+
+def test_second_line_tells_what_is_left(arena: Arena) -> None:
+    left = Estimate(turns=1, prompt_tokens=2, request_ceiling=3)
+    whole = Estimate(turns=4, prompt_tokens=5, request_ceiling=6)
+    first = "estimate: 4 turns, about 5 prompt tokens, never more than 6 requests"
+    assert estimate_line(whole) == first
+    assert estimate_line(replace(whole, remaining=left)) == (
+        f"{first}\nstill to be asked, the rest is on record: 1 turns, about 2 prompt tokens, never more than 3 requests"
+    )
 
 
 def test_prompt_tokens_are_near_what_is_really_sent(arena: Arena) -> None:

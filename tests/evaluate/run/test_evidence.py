@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.errors import EvalError
-from bfcl.evaluate.run.evidence import Tally, Used
+from bfcl.evaluate.run.evidence import DigestSum, Used
 from bfcl.evaluate.run.records import Records
 from bfcl.modelio.candidate_cache import FILE, CandidateCache
 from bfcl.modelio.chat_cached import CachedChat
@@ -15,8 +15,8 @@ from tests.evaluate.driven import Answering, as_expected, candidate, play, scrip
 
 
 @given(things=st.lists(st.integers(0, 5)), other=st.lists(st.integers(0, 5)))
-def test_tallies_agree_exactly_where_the_same_things_were_counted(things: list[int], other: list[int]) -> None:
-    one, two = Tally(), Tally()
+def test_digest_sums_agree_exactly_where_the_same_things_were_counted(things: list[int], other: list[int]) -> None:
+    one, two = DigestSum(), DigestSum()
     for thing in things:
         one.add(thing)
     for thing in other:

@@ -130,12 +130,31 @@ def test_tokens_stop_the_run_once_they_are_used_up() -> None:
 
 
 def test_infrastructure_stops_are_counted_up_to_the_cap() -> None:
-    meter = Meter(envelope(max_infrastructure_stops=2))
+    meter = Meter(envelope(max_infrastructure_stops=4))
 
     async def work() -> None:
-        await meter.stopped_by_infrastructure()
-        with pytest.raises(EvalError, match="2 tasks ended for reasons that are not the candidate's"):
-            await meter.stopped_by_infrastructure()
+        for _ in range(3):
+            await meter.stopped_by_infrastructure("HTTP 400 Bad Request")
+        with pytest.raises(EvalError) as refusal:
+            await meter.stopped_by_infrastructure("oracle_timeout")
+        (problem,) = refusal.value.problems
+        assert str(problem) == (
+            "eval_budget_exhausted: max_infrastructure_stops: 4 tasks ended for reasons that are not the candidate's: "
+            "HTTP 400 Bad Request, 3 times; oracle_timeout\n"
+            "  fix: look at these first, as a higher cap mends none of them; then go on in a new output directory with "
+            "this one as `resume_from`, and with a higher `max_infrastructure_stops` or none"
+        )
+
+    run(work())
+    assert meter.stops == 4
+
+
+def test_cap_of_one_stop_tells_of_one_task() -> None:
+    meter = Meter(envelope(max_infrastructure_stops=1))
+
+    async def work() -> None:
+        with pytest.raises(EvalError, match="1 task ended for reasons that are not the candidate's: timeout"):
+            await meter.stopped_by_infrastructure("timeout")
 
     run(work())
 

@@ -10,7 +10,7 @@ from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
-from tests.evaluate.arena import KEY, Arena, Data, Edit, executable, put
+from tests.evaluate.arena import KEY, Arena, Data, Edit, executable, put, repeats
 from tests.evaluate.refusals import refused
 from tests.evaluate.source.builder import Site, role
 from tests.evaluate.source.builder import put as edit
@@ -131,3 +131,15 @@ def test_unset_key_is_told_once_with_everyone_who_needs_it(arena: Arena) -> None
     assert unset_credentials(settings, How(environment={"PAID_KEY": "k", KEY: "k"})) == ()
     (unfit,) = unset_credentials(settings, How(environment={"PAID_KEY": "k", KEY: " k"}))
     assert "holds what no HTTP header can carry, and the run would stop" in unfit.message
+
+
+def test_seed_that_is_to_grow_and_is_not_sent_is_warned_of(arena: Arena) -> None:
+    (warning,) = prepared(arena, repeats(2, "increment")).warnings
+    assert str(warning) == (
+        "configs/mine.yaml: seed_policy_without_seed: `seed_policy` is `increment`, and `inference.seed` "
+        "of scripted is null: no request carries a seed, and every trial asks the same\n"
+        "  fix: set `inference.seed` to a number, or write `seed_policy: fixed`"
+    )
+    seeded = put("candidates", 0, "inference", "seed", value=7)
+    assert prepared(arena, repeats(2, "increment"), seeded).warnings == ()
+    assert prepared(arena, repeats(2)).warnings == ()

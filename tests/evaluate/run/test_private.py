@@ -95,4 +95,4 @@ def test_only_what_infrastructure_ended_is_counted_as_a_stop(tmp_path: Path) -> 
 
     (problem,) = refused(lambda: asyncio.run(end()))
     assert (problem.code, problem.field) == ("eval_budget_exhausted", "max_infrastructure_stops")
-    assert problem.message == "2 tasks ended for reasons that are not the candidate's"
+    assert problem.message == "2 tasks ended for reasons that are not the candidate's: oracle_call_failed, 2 times"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,21 +120,72 @@ def test_run_on_another_benchmark_is_refused(runs: Runs) -> None:
     assert len(runs.candidate.bodies) == asked
 
 
-def test_same_candidate_asked_otherwise_is_warned_of_and_runs(runs: Runs) -> None:
-    first, _ = runs("first")
-    asked = sources(first).asked
+ELSEWHERE = "http://127.0.0.1:9/v1"
+SET_BACK = "set it back, or leave --resume-from (`resume_from`) out to ask all again"
+
+
+def at(url: str) -> Edit:
+    return put("candidates", 0, "api", value={"base_url": url, "api_key_env": KEY})
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_same_candidate_at_another_endpoint_is_refused_before_anybody_is_asked(runs: Runs, dry_run: bool) -> None:
+    runs("first")
+    asked = len(runs.candidate.bodies)
+    (problem,) = refused(lambda: runs("second", at(ELSEWHERE), earlier="first", dry_run=dry_run))
+    assert str(problem) == (
+        f"build/eval/first: eval_cli_invalid: resume_from has {asked} answers on record, and none is to a request as "
+        f'this run makes it: scripted: api.base_url was "{runs.candidate.base_url}", is "{ELSEWHERE}"\n'
+        f"  fix: {SET_BACK}"
+    )
+    assert problem.field == "resume_from"
+    assert len(runs.candidate.bodies) == asked
+    # Either way that the refusal names is open.
+    assert sources(runs("second", earlier="first")[0]) == CallSources(asked=0, taken_over=asked, replayed=0)
     hotter = put("candidates", 0, "inference", "max_tokens", value=77)
-    dry, told = runs("second", hotter, earlier="first", dry_run=True)
-    second, warned = runs("second", hotter, earlier="first")
-    assert isinstance(dry, Preflight)
-    assert sources(second) == CallSources(asked=asked, taken_over=0, replayed=0)
-    assert [str(problem) for problem in told] == [str(problem) for problem in warned]
-    assert [str(problem) for problem in warned] == [
-        f"build/eval/first: resumed_answers_unusable: {asked} answers are on record, and none is to a request as this "
-        "run makes it; all is asked again\n"
-        "  fix: where they were paid for, stop, and take back what was changed: model, endpoint, inference settings, "
-        "prompts and tools of the tasks"
-    ]
+    assert sources(runs("third", hotter)[0]) == CallSources(asked=asked, taken_over=0, replayed=0)
+
+
+def test_every_setting_that_differs_is_named(runs: Runs) -> None:
+    runs("first")
+    edits = (
+        put("candidates", 0, "inference", "max_tokens", value=77),
+        put("candidates", 0, "inference", "seed", value=5),
+        put("candidates", 0, "provider_api_version", value="v2"),
+    )
+    (problem,) = refused(lambda: runs("second", *edits, earlier="first"))
+    assert problem.message.partition("makes it: ")[2] == (
+        'scripted: provider_api_version was "v1", is "v2", inference.max_tokens was 512, is 77, '
+        "inference.seed was not sent, is 5"
+    )
+
+
+def test_other_prompts_are_named_and_not_shown(runs: Runs) -> None:
+    runs("first")
+
+    def reworded(row: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **row,
+            "messages": [{**one, "content": f"Well. {one['content']}"} for one in row["messages"][:1]]
+            + row["messages"][1:],
+        }
+
+    Published(runs.arena.root).edit_rows(reworded)
+    (problem,) = refused(lambda: runs("second", earlier="first"))
+    assert problem.message.endswith("as this run makes it: scripted: the conversation's beginning")
+
+
+def test_record_that_serves_one_of_two_candidates_is_used(runs: Runs) -> None:
+    first, _ = runs("first")
+
+    def two(config: dict[str, Any]) -> None:
+        identity = {"source": "scripted", "model": "scripted-silent"}
+        other = {**config["candidates"][0], "alias": "other", "model": "scripted-silent", "model_identity": identity}
+        config["candidates"].append(other)
+
+    second, warned = runs("second", two, earlier="first")
+    # It says nothing, and each of its four tasks is over at once.
+    assert (sources(second), warned) == (CallSources(asked=4, taken_over=sources(first).asked, replayed=0), [])
 
 
 def test_nothing_is_said_of_a_run_that_got_no_answer(runs: Runs) -> None:
@@ -143,4 +195,5 @@ def test_nothing_is_said_of_a_run_that_got_no_answer(runs: Runs) -> None:
     # What its warning advises: mend the address, and go on from here.
     second, warned = runs("second", earlier="first")
     assert (sources(second).taken_over, warned) == (0, [])
-    assert first.unanswered == {"scripted": {"transport_error (Connection refused)": sources(first).asked}}
+    (stopped,) = first.stopped
+    assert stopped.causes == {"transport_error (Connection refused)": sources(first).asked}

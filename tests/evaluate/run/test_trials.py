@@ -46,3 +46,12 @@ def test_nothing_is_driven_again_where_no_repeats_are_declared(tmp_path: Path) -
     result, playing, _ = measured(tmp_path, lambda _: "timeout", trials=None)
     assert playing.played == [("one", 0), ("two", 0)]
     assert result.aggregate.non_candidate_stops == 2
+
+
+def test_causes_are_of_the_tasks_that_the_run_stopped_in_the_first_trial(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Answer:
+        return "timeout" if request.task_id == "two" else right(request)
+
+    _, playing, _ = measured(tmp_path, answer, trials=2)
+    assert [one for one in playing.played if one[0] == "two"] == [("two", trial) for trial in range(4)]
+    assert playing.stop_causes == {"timeout": 1}

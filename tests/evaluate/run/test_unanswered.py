@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from bfcl.evaluate.run.unanswered import cause, causes, last_words
+from bfcl.evaluate.records import FailureRecord, TaskScore
+from bfcl.evaluate.run.unanswered import cause, counted, last_words, stop_cause
+from bfcl.evaluate.score.episode import score_episode
 from bfcl.modelio.exchange import Attempt, CallStatus, ChatOutcome
-from bfcl.modelio.recorded_chat import Exchange
-from tests.evaluate.driven import answering, one_group, outcome_of, play
+from tests.evaluate.driven import SCORING, Answer, answering, one_group, outcome_of, play
 
 HTTP_500 = "HTTP 500 (92 bytes, sha256:ab)"
 
@@ -28,17 +29,17 @@ def attempt(index: int = 0, *, status: int | None = 500, diagnostic: str | None 
     )
 
 
-def exchange(*attempts: Attempt, alias: str = "small", status: CallStatus = "retry_exhausted") -> Exchange:
-    """A call of this candidate that ended so."""
+def outcome(*attempts: Attempt, status: CallStatus = "retry_exhausted") -> ChatOutcome:
+    """A call that ended so."""
     client = answering(one_group(), {0: status})
     play(one_group(), client)
     (request,) = client.requests
-    told = replace(outcome_of(request, status), attempts=attempts)
-    return Exchange(replace(request, candidate_alias=alias), told)
+    return replace(outcome_of(request, status), attempts=attempts)
 
 
-def outcome(*attempts: Attempt) -> ChatOutcome:
-    return exchange(*attempts).outcome
+def scored(told: Answer) -> TaskScore:
+    """A task whose first turn got this answer."""
+    return score_episode(one_group(), play(one_group(), answering(one_group(), {0: told})), SCORING)
 
 
 @pytest.mark.parametrize(
@@ -63,18 +64,30 @@ def test_last_words_tell_status_size_digest_and_how_often_it_was_tried() -> None
     )
 
 
-def test_causes_are_counted_by_candidate_of_calls_that_nothing_answered() -> None:
+def test_stop_is_put_down_to_the_last_attempt_where_a_call_is_what_failed() -> None:
+    score = scored("retry_exhausted")
     refused = attempt(status=None, diagnostic="connection refused")
-    found = causes(
-        [
-            exchange(attempt()),
-            exchange(refused, attempt(1), alias="big"),
-            exchange(attempt()),
-            exchange(refused),
-            exchange(attempt(), status="provider_rejected"),
-        ]
+    assert stop_cause(score, outcome(refused, attempt(1))) == "HTTP 500 Internal Server Error"
+    rejected = outcome(attempt(status=400), status="provider_rejected")
+    assert stop_cause(scored("provider_rejected"), rejected) == "HTTP 400 Bad Request"
+    assert stop_cause(score, None) == stop_cause(score, outcome()) == "candidate_call_failed"
+
+
+def test_stop_by_the_oracle_is_put_down_to_it_whatever_was_answered_last() -> None:
+    score = replace(scored("retry_exhausted"), episode_status="oracle_timeout")
+    assert stop_cause(score, outcome(attempt())) == "oracle_timeout"
+
+
+def test_stop_of_an_episode_that_ended_well_is_put_down_to_what_failed_in_it() -> None:
+    failures = (
+        FailureRecord(layer="gate", code="arguments_mismatch", attribution="candidate", subject="arguments"),
+        FailureRecord(layer="gate", code="assertion_broke", attribution="infrastructure", subject="assertions"),
     )
-    assert found == {
-        "big": {"HTTP 500 Internal Server Error": 1},
-        "small": {"HTTP 500 Internal Server Error": 2, "transport_error (connection refused)": 1},
-    }
+    score = replace(scored("retry_exhausted"), episode_status="completed", failures=failures)
+    assert stop_cause(score, None) == "assertion_broke"
+
+
+def test_only_the_most_frequent_causes_are_listed() -> None:
+    causes = {"HTTP 500": 1, "timeout": 4, "HTTP 502": 2, "HTTP 503": 1, "x": 1}
+    assert counted(causes) == "timeout, 4 times; HTTP 502, 2 times; HTTP 500; 2 others"
+    assert counted({"timeout": 1}) == "timeout"

@@ -71,12 +71,12 @@ def test_tools_that_match_nobody_rule_nobody_out() -> None:
     assert task.task_id == one["task_id"]
 
 
-def test_tasks_of_one_conversation_are_kept_once_with_all_their_ids() -> None:
-    twin = edited(row(1), ["task_id"], "plant__twin")
-    tasks = known(row(1), twin)
-    (task,) = tasks
-    assert (tasks.size, list(tasks.alike(task))) == (2, [row(1)["task_id"], "plant__twin"])
-    assert tasks.contradictions() == []
+def test_tasks_of_one_conversation_are_both_counted_and_the_first_is_found() -> None:
+    one, twin = row(1), edited(row(1), ["task_id"], "plant__twin")
+    for first, second in ((one, twin), (twin, one)):
+        tasks = known(first, second)
+        assert (tasks.size, found(tasks, one, 2)) == (2, first["task_id"])
+        assert tasks.contradictions() == []
 
 
 def test_tasks_that_ask_for_different_things_unseen_contradict_each_other() -> None:

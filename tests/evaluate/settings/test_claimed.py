@@ -70,13 +70,14 @@ def test_run_manifest_tells_all_its_faults(tmp_path: Path) -> None:
 
 def test_table_in_place_of_the_run_manifest_is_refused(tmp_path: Path) -> None:
     assert told(tmp_path, put(("source_run_manifest",), "../run/benchmark.parquet")) == [
-        f"{RUN} is <str len=24>; expected a run manifest, not a table\n  fix: {NAME_IT}"
+        f"{RUN} is <str len=24>; expected a run manifest, not a table; it leads to `run/benchmark.parquet`\n"
+        f"  fix: {NAME_IT}"
     ]
 
 
 def test_run_manifest_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert told(tmp_path, put(("source_run_manifest",), "../run/none.json")) == [
-        f"{RUN} names a file that cannot be read: No such file or directory; it leads to `run`, and <str len=9> "
+        f"{RUN} names a file that cannot be read: No such file or directory; it leads to `run`, and `none.json` "
         f"is not in it\n  fix: run `doit generate` first, or {NAME_IT}; a relative path "
         "counts from this file's directory"
     ]
@@ -131,7 +132,8 @@ CASES: list[tuple[str, list[Edit], dict[str, Any] | None, list[str]]] = [
         [put(("source_oracle", "resource"), "../pack/manifest.yaml")],
         None,
         [
-            "7: eval_config_path_invalid: source_oracle.resource is <str len=21>; expected a file that ends in `.py`\n"
+            "7: eval_config_path_invalid: source_oracle.resource is <str len=21>; expected a file that ends in `.py`; "
+            "it leads to `pack/manifest.yaml`\n"
             "  fix: give the path of the pack's file; a relative one counts from this file's directory"
         ],
     ),
@@ -141,7 +143,7 @@ CASES: list[tuple[str, list[Edit], dict[str, Any] | None, list[str]]] = [
         None,
         [
             "7: eval_config_path_invalid: source_oracle.resource is <str len=15>; expected a file that can be read; it "
-            "leads to `pack`, and <str len=7> is not in it\n  fix: give the path of the pack's file; "
+            "leads to `pack`, and `none.py` is not in it\n  fix: give the path of the pack's file; "
             "a relative one counts from this file's directory"
         ],
     ),

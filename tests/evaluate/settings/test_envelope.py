@@ -130,12 +130,14 @@ def test_envelope_changes_no_hash(tmp_path: Path) -> None:
         ),
         (
             {"resume_from": "../none"},
-            "2: eval_cli_invalid: resume_from is <str len=7>; expected a directory that is there\n"
-            "  fix: name the output directory to take completions from",
+            "2: eval_cli_invalid: resume_from is <str len=7>; expected a directory that is there; it leads to "
+            "`.`, and `none` is not in it\n"
+            "  fix: name the output directory of the run to go on with, or leave `resume_from` out",
         ),
         (
             {"eval_config_path": "none.yaml"},
-            "1: eval_cli_invalid: eval_config_path is <str len=9>; expected a scoring configuration that can be read\n"
+            "1: eval_cli_invalid: eval_config_path is <str len=9>; expected a scoring configuration that can be read; "
+            "it leads to `configs`, and `none.yaml` is not in it\n"
             "  fix: a relative path counts from the directory of this file",
         ),
         (
@@ -153,6 +155,7 @@ def test_envelope_changes_no_hash(tmp_path: Path) -> None:
 )
 def test_envelope_is_refused(tmp_path: Path, values: dict[str, Any], message: str) -> None:
     (found,) = told(write_envelope(tmp_path, **values))
+    found = found.replace(f"`{tmp_path}/", "`").replace(f"`{tmp_path}`", "`.`")
     assert found.startswith(f"cli.yaml:{message}") if message.endswith(": ") else found == f"cli.yaml:{message}"
 
 

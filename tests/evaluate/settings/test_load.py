@@ -360,7 +360,8 @@ def test_smallest_evaluation_is_faultless_but_for_the_run_it_waits_for(tmp_path:
     (problem,) = refused(lambda: load_settings(path))
     assert str(problem).replace(str(path), "eval.yaml") == (
         "eval.yaml:13: eval_config_path_invalid: source_run_manifest names a file that cannot be read: No such file or "
-        f"directory; it leads to `{tmp_path}`, and <str len=33> is not in it\n  fix: run `doit generate` first, or "
+        f"directory; it leads to `{tmp_path}`, and `build/runs/tiny/run_manifest.json` is not in it\n"
+        "  fix: run `doit generate` first, or "
         "give the path of the `run_manifest.json` of a finished run; a "
         "relative path counts from this file's directory"
     )

@@ -63,7 +63,7 @@ CASES: list[tuple[str, list[Edit], list[str]]] = [
         [put(("scoring", "contract"), "no.json")],
         [
             "14: eval_config_path_invalid: scoring.contract is <str len=7>; expected a file that can be read; it "
-            "leads to `configs`, and <str len=7> is not in it\n"
+            "leads to `configs`, and `no.json` is not in it\n"
             "  fix: write `bundled` for the one that this release scores by"
         ],
     ),

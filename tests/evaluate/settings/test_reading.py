@@ -316,7 +316,17 @@ def test_paths_count_from_the_file_and_a_link_at_their_end_stays(path: Path, tmp
 def test_path_is_told_as_far_as_it_is_there(path: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     assert led_to(tmp_path / "run") == "it leads to `run`"
-    assert led_to(tmp_path / "run" / "a" / "b") == "it leads to `run`, and <str len=3> is not in it"
+    assert led_to(tmp_path / "run" / "a" / "b.py") == "it leads to `run`, and `a/b.py` is not in it"
+    assert led_to(tmp_path / "run" / "a" / "b") == "it leads to `run`, and `a/b` is not in it"
+    assert led_to(tmp_path / "run" / "a", "run/a") == "it leads to `run`, and `a` is not in it"
+
+
+@pytest.mark.parametrize(
+    "name", ["pass-phrase", "a\tb.py", "https:/x/y.py", f"sk-{'x' * 20}.py", f"a/hf_{'x' * 20}", "n" * 201]
+)
+def test_missing_part_that_may_be_no_path_is_told_by_its_length(path: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "run").mkdir()
+    assert led_to(tmp_path / "run" / name) == f"it leads to `run`, and <str len={len(name)}> is not in it"
 
 
 def test_content_hash_is_of_a_regular_file_alone(tmp_path: Path) -> None:
