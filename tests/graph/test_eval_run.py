@@ -174,8 +174,12 @@ def test_replayed_run_says_that_nobody_was_asked(
     assert arena.files("paid") == before
     dry = Envelope(path=path, eval_config_path=path, dry_run=True)
     ran(dry)
-    # Who replays needs no key.
+    # Who replays needs no key, nor does who finds every answer on another run's record.
+    path = arena.configure("free", candidate.base_url)
+    ran(Envelope(path=path, eval_config_path=path, dry_run=True, resume_from=arena.out("paid")))
     assert "eval_candidate_credentials_missing" not in capfd.readouterr().err
+    ran(Envelope(path=path, eval_config_path=path, resume_from=arena.out("paid")))
+    assert f"calls: none asked, {asked} taken over from an earlier run" in capfd.readouterr().err
 
 
 def _calls(path: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:

@@ -79,6 +79,8 @@ def _dry(envelope: Envelope, settings: EvalSettings, how: How) -> Preflight:
     told = estimate(prepared, scripts)
     if calls is not None and not prepared.before.concluded:
         told = dataclasses.replace(told, remaining=run_to_end(remaining(prepared, calls, scripts)))
+    # Nobody is asked for what is on record, and a key is read at the first request.
+    asks = not prepared.before.concluded and (told.remaining is None or told.remaining.turns > 0)
     return Preflight(
         scope=scope_of(settings),
         eval_config_hash=settings.eval_config_hash,
@@ -87,7 +89,7 @@ def _dry(envelope: Envelope, settings: EvalSettings, how: How) -> Preflight:
         estimate=told,
         warnings=(
             *prepared.warnings,
-            *(() if prepared.before.concluded else unset_credentials(settings, how)),
+            *(unset_credentials(settings, how) if asks else ()),
         ),
     )
 
