@@ -49,7 +49,6 @@ def source_hash() -> Digest:
     return sha256_json({path.relative_to(PACKAGE).as_posix(): sha256_file(path) for path in package_files()})
 
 
-@functools.cache
 def dependency_lock_hash() -> Digest:
     """SHA-256 of canonical JSON of core distribution name to installed version."""
     installed: dict[str, Json] = {}
