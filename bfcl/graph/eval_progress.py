@@ -45,7 +45,7 @@ class EvalProgress:
             self._live = _opened(stream)
         columns = None if self._live is None else self._live.console.width
         elapsed_s = None if ended else now - self._began
-        line = standing_line(progress, place=self._place(progress.alias), elapsed_s=elapsed_s, columns=columns)
+        line = evaluation_line(progress, place=self._place(progress.alias), elapsed_s=elapsed_s, columns=columns)
         if self._live is not None:
             self._live.update(line)
             if not ended:
@@ -73,7 +73,7 @@ class EvalProgress:
             self._live = None
 
 
-def standing_line(
+def evaluation_line(
     progress: Progress, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
 ) -> str:
     """What a line says, in the most words that fit into `columns`. Success counts what is done, stops by

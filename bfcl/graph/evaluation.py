@@ -57,7 +57,7 @@ def eval_is_current(targets: Sequence[str]) -> bool:
     return bool(targets)
 
 
-def eval_standing_lines(targets: Sequence[str]) -> list[str]:
+def eval_current_lines(targets: Sequence[str]) -> list[str]:
     """What is told where nothing is to be done: what came out, where it lies, the report's path last."""
     report = Path(targets[0]).parent / REPORT
     told = ["up to date: nothing changed since this evaluation was finished, and nobody was asked"]

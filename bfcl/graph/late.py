@@ -28,7 +28,7 @@ TARGETS: Final = {
     "eval_files": "bfcl.graph.evaluation:eval_files",
     "eval_is_current": "bfcl.graph.evaluation:eval_is_current",
     "eval": "bfcl.graph.evaluation:run_eval",
-    "eval_standing_lines": "bfcl.graph.evaluation:eval_standing_lines",
+    "eval_current_lines": "bfcl.graph.evaluation:eval_current_lines",
     "clean_pointed": "bfcl.graph.clean:clean_pointed",
     "clean_validations": "bfcl.graph.validation:clean_validations",
     "clean_publication": "bfcl.graph.clean:clean_publication",

@@ -34,7 +34,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         self._opening: Opening | None = None
         self._failed = False
         self._generates = False
-        self._standing: list[str] = []
+        self._current: list[str] = []
         """Targets of an evaluation with which nothing is to be done."""
 
     def initialize(self, tasks: Mapping[str, Any], selected_tasks: list[str]) -> None:
@@ -63,7 +63,7 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
         """Nothing is to be done. Of an evaluation the end of the output says so, and what came out before."""
         super().skip_uptodate(task)
         if task.name == EVAL:
-            self._standing = list(task.targets)
+            self._current = list(task.targets)
 
     def add_failure(self, task: Any, fail: Any) -> None:
         """A refusal was printed by its action already; anything else is doit's to show."""
@@ -84,8 +84,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             elif self._generates and not self._failed and not self.runtime_errors:
                 for line in _last_lines(opening):
                     self.write(f"{line}\n")
-            elif self._standing and not self._failed:
-                for line in late("eval_standing_lines")(self._standing):
+            elif self._current and not self._failed:
+                for line in late("eval_current_lines")(self._current):
                     self.write(f"{line}\n")
             if opening.last_line is not None:
                 self.write(f"{opening.last_line}\n")

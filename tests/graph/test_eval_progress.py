@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bfcl.errors import Problem
 from bfcl.evaluate.run.how import Progress
-from bfcl.graph.eval_progress import EvalProgress, abridged, pace, standing_line
+from bfcl.graph.eval_progress import EvalProgress, abridged, evaluation_line, pace
 from bfcl.graph.progress import PLAIN_INTERVAL_S
 
 
@@ -34,8 +34,8 @@ class Broken(io.StringIO):
 
 
 def test_line_tells_done_success_stops_and_tokens() -> None:
-    assert standing_line(standing(0)) == "small: 0/4 tasks, success -, 0 infrastructure stops, 0 tokens"
-    assert standing_line(standing(3)) == "small: 3/4 tasks, success 33.3%, 1 infrastructure stops, 30 tokens"
+    assert evaluation_line(standing(0)) == "small: 0/4 tasks, success -, 0 infrastructure stops, 0 tokens"
+    assert evaluation_line(standing(3)) == "small: 3/4 tasks, success 33.3%, 1 infrastructure stops, 30 tokens"
 
 
 def test_plain_lines_come_first_last_and_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,9 +49,9 @@ def test_plain_lines_come_first_last_and_every_few_seconds(monkeypatch: pytest.M
     progress.show(standing(4))
     progress.close()
     assert stream.getvalue().splitlines() == [
-        standing_line(standing(0)),
-        f"{standing_line(standing(3))}, 0.6/s, 2 s left",
-        standing_line(standing(4)),
+        evaluation_line(standing(0)),
+        f"{evaluation_line(standing(3))}, 0.6/s, 2 s left",
+        evaluation_line(standing(4)),
     ]
 
 
@@ -85,7 +85,7 @@ LARGE = replace(standing(1_200, total=4_000), alias="some-model-of-70b", tokens=
     ],
 )
 def test_line_is_told_in_the_most_words_that_fit(columns: int | None, line: str) -> None:
-    told = standing_line(LARGE, place="candidate 2 of 3, ", elapsed_s=120.0, columns=columns)
+    told = evaluation_line(LARGE, place="candidate 2 of 3, ", elapsed_s=120.0, columns=columns)
     assert told == line
 
 
@@ -97,7 +97,7 @@ def test_line_is_told_in_the_most_words_that_fit(columns: int | None, line: str)
 )
 def test_no_line_is_longer_than_the_terminal_is_wide(alias: str, done: int, tokens: int, columns: int) -> None:
     one = replace(standing(done, total=10**6), alias=alias, tokens=tokens)
-    line = standing_line(one, place="candidate 10 of 12, ", elapsed_s=60.0, columns=columns)
+    line = evaluation_line(one, place="candidate 10 of 12, ", elapsed_s=60.0, columns=columns)
     assert len(line) <= columns
     assert line.startswith((f"candidate 10 of 12, {alias}: ", alias[:1]))
 
@@ -159,7 +159,7 @@ def test_terminal_shows_a_live_line_and_keeps_the_last(monkeypatch: pytest.Monke
     for done in range(5):
         progress.show(standing(done))
     progress.close()
-    assert stream.getvalue().splitlines()[-1].endswith(standing_line(standing(4)))
+    assert stream.getvalue().splitlines()[-1].endswith(evaluation_line(standing(4)))
     assert "\x1b[?25l" in stream.getvalue()
     assert "\x1b[?25h" in stream.getvalue()
 
@@ -180,7 +180,7 @@ def test_stream_that_nobody_reads_does_not_stop_a_run(monkeypatch: pytest.Monkey
         monkeypatch.setattr(sys, "__stderr__", stream)
         progress.show(standing(0))
     assert broken.tried == 1
-    assert heard.getvalue().splitlines() == [standing_line(standing(0))]
+    assert heard.getvalue().splitlines() == [evaluation_line(standing(0))]
 
 
 def test_warnings_are_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from bfcl.cli.main import cli
 from bfcl.cli.show import run
 from bfcl.errors import EvalError, Problem
 from bfcl.graph.eval_files import EvalFiles
-from bfcl.graph.evaluation import eval_files, eval_is_current, eval_standing_lines, failure_line, run_eval
+from bfcl.graph.evaluation import eval_current_lines, eval_files, eval_is_current, failure_line, run_eval
 from bfcl.graph.invocation import invocation
 from bfcl.graph.opening import Opening
 from bfcl.graph.tasks import pipeline
@@ -165,7 +165,7 @@ def test_bare_command_where_nothing_is_there_names_where_it_would_be(tmp_path: P
 def test_finished_evaluation_is_told_by_its_rates_and_report(tmp_path: Path) -> None:
     entry = {"alias": "a", "task_count": 4, "successful_tasks": 4}
     (tmp_path / "eval_report.json").write_text(json.dumps({"candidates": [entry]}))
-    assert eval_standing_lines([str(tmp_path / "eval_manifest.json")]) == [
+    assert eval_current_lines([str(tmp_path / "eval_manifest.json")]) == [
         "up to date: nothing changed since this evaluation was finished, and nobody was asked",
         "a: 4 of 4 tasks, 100.0% (51.0% to 100.0%)",
         str(tmp_path / "eval_report.json"),

@@ -72,7 +72,7 @@ def public_tasks(settings: EvalSettings, verified: VerifiedSource, rows: Iterabl
     )
 
 
-def hidden_tasks(settings: EvalSettings, verified: VerifiedSource, tasks: Iterable[PrivateTask]) -> Tasks:
+def private_as_tasks(settings: EvalSettings, verified: VerifiedSource, tasks: Iterable[PrivateTask]) -> Tasks:
     """Private tasks, whose bindings are at hand where those of a published row have to be found again."""
     found = {one.row.task_id: one for one in tasks}
     pack = _played_on(settings, verified)

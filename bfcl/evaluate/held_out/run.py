@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from bfcl.evaluate.drive.desk import OracleDesk, open_desk
 from bfcl.evaluate.held_out.measures import Side, Stratum, strata_of
-from bfcl.evaluate.held_out.playing import Host, Table, hidden_tasks, played, public_tasks
+from bfcl.evaluate.held_out.playing import Host, Table, played, private_as_tasks, public_tasks
 from bfcl.evaluate.held_out.private import PrivateTasks, mode_of, private_tasks
 from bfcl.evaluate.held_out.report import Basis, CandidateSides, HeldOutReport
 from bfcl.evaluate.records import TaskScore
@@ -41,7 +41,7 @@ async def run_held_out(
     # The mode asks for one set that all candidates share.
     rows = list(plan.rows(verified.rows).values())
     public = public_tasks(settings, verified, rows) if seen is None else None
-    hidden = hidden_tasks(settings, verified, tasks.tasks)
+    hidden = private_as_tasks(settings, verified, tasks.tasks)
     ours, theirs = _strata(rows), _strata(one.row for one in tasks.tasks)
     candidates: list[CandidateSides] = []
     async with _desk(settings, verified, jobs=host.jobs) as desk:

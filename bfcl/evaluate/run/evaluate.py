@@ -18,7 +18,7 @@ from bfcl.evaluate.run.estimate import estimate
 from bfcl.evaluate.run.going_on import AGAIN, way_on, with_way_on
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.interrupt import run_to_end
-from bfcl.evaluate.run.measuring import Measured, hidden_tasks, measure
+from bfcl.evaluate.run.measuring import Measured, measure, private_tasks_of
 from bfcl.evaluate.run.outcome import Completed, Preflight
 from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.run.records import open_records
@@ -71,7 +71,7 @@ def _failed(error: OSError, way: str) -> Problem:
 def _dry(envelope: Envelope, settings: EvalSettings, how: How) -> Preflight:
     prepared = prepare(envelope, settings, how)
     recheck(settings, prepared.verified, prepared.plan)
-    hidden = run_to_end(hidden_tasks(prepared))
+    hidden = run_to_end(private_tasks_of(prepared))
     oracle = prepared.verified.oracle
     calls = prepared.earlier.calls()
     check_related(prepared, calls)

@@ -47,7 +47,7 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     """
     settings = prepared.settings
     watching, meter, used = Watching(prepared), Meter(envelope), Used()
-    hidden = await hidden_tasks(prepared)
+    hidden = await private_tasks_of(prepared)
     await watching.settle()
     public, stopped = None, tuple[Stopped, ...]()
     if settings.public:
@@ -74,7 +74,7 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     return Measured(public, private, calls, stopped)
 
 
-async def hidden_tasks(prepared: Prepared) -> PrivateTasks | None:
+async def private_tasks_of(prepared: Prepared) -> PrivateTasks | None:
     """The private tasks, None where the mode is not asked for. Raises: as `private_tasks`."""
     if "held_out_eval" not in prepared.settings.modes:
         return None

@@ -51,9 +51,7 @@ def open_records(settings: EvalSettings, earlier: Earlier = NO_EARLIER) -> Recor
     return Records(
         calls=calls,
         episodes=episodes,
-        earlier_calls=EarlierCalls(
-            [CandidateCache(one / CANDIDATE_CACHE, imported=True) for one in earlier.directories]
-        ),
+        earlier_calls=earlier.calls(),
         earlier_episodes=EarlierEpisodes(played) if played else None,
         imported=imported,
     )

@@ -9,7 +9,7 @@ import pytest
 
 from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.drive.tasks import Tasks
-from bfcl.evaluate.held_out.playing import Table, hidden_tasks, played, public_tasks
+from bfcl.evaluate.held_out.playing import Table, played, private_as_tasks, public_tasks
 from bfcl.evaluate.held_out.private import PrivateTasks
 from bfcl.evaluate.records import TaskScore
 from bfcl.modelio.exchange import ChatRequest
@@ -38,8 +38,8 @@ def test_public_tasks_are_the_rows_and_run_where_the_mode_says_so(bench: Bench) 
     assert public_tasks(traced(bench).settings, bench.verified, rows).specs is None
 
 
-def test_hidden_tasks_have_the_slots_that_they_were_bound_with(bench: Bench, private: PrivateTasks) -> None:
-    hidden = hidden_tasks(bench.settings, bench.verified, private.tasks)
+def test_private_as_tasks_have_the_slots_that_they_were_bound_with(bench: Bench, private: PrivateTasks) -> None:
+    hidden = private_as_tasks(bench.settings, bench.verified, private.tasks)
     assert list(hidden.scripts) == [one.row.task_id for one in private.tasks]
     for one in private.tasks:
         spec = hidden.spec(one.row.task_id)
@@ -67,7 +67,7 @@ def test_scores_come_in_the_order_of_the_tasks_and_every_end_is_told(bench: Benc
 def test_refusal_out_of_a_task_keeps_its_words_to_itself_where_it_is_hushed(
     bench: Bench, private: PrivateTasks, hushed: bool
 ) -> None:
-    tasks = hidden_tasks(traced(bench).settings, bench.verified, private.tasks)
+    tasks = private_as_tasks(traced(bench).settings, bench.verified, private.tasks)
 
     def answer(_: ChatRequest) -> Answer:
         raise EvalError(Problem(code="eval_conversation_answer_key_leak", message=SECRETS[0], fix="x"))

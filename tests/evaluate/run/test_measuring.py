@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bfcl.evaluate.run.measuring import hidden_tasks, identities_of, result_of
+from bfcl.evaluate.run.measuring import identities_of, private_tasks_of, result_of
 from tests.evaluate.arena import Arena, executable
 from tests.evaluate.measuring import measured, right
 from tests.evaluate.run.test_episodes import opened
@@ -30,7 +30,7 @@ def test_scores_of_an_executable_run_hang_on_its_pack(arena: Arena) -> None:
 
 def test_no_private_task_is_made_where_nobody_asks_for_one(arena: Arena) -> None:
     prepared, _ = opened(arena)
-    assert asyncio.run(hidden_tasks(prepared)) is None
+    assert asyncio.run(private_tasks_of(prepared)) is None
 
 
 def test_result_is_of_the_prepared_run_and_its_candidates_in_their_order(arena: Arena, tmp_path: Path) -> None:
