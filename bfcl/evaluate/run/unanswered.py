@@ -23,7 +23,8 @@ def last_words(outcome: ChatOutcome) -> str:
     count = len(outcome.attempts)
     told = cause(last)
     if last.http_status is not None and last.diagnostic is not None:
-        told += f" {last.diagnostic.removeprefix(f'HTTP {last.http_status}').strip()}"
+        rest = last.diagnostic.removeprefix(f"HTTP {last.http_status}").strip()
+        told += f" {rest}" if rest.startswith("(") else f": {rest}"
     return f"{told}, the only attempt" if count == 1 else f"{told}, the last of {count} attempts"
 
 

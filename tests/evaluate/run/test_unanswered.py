@@ -62,6 +62,9 @@ def test_last_words_tell_status_size_digest_and_how_often_it_was_tried() -> None
     assert last_words(outcome(attempt(status=None, diagnostic="connection refused"))) == (
         "transport_error (connection refused), the only attempt"
     )
+    assert last_words(outcome(attempt(status=200, diagnostic="`choices` is no list"))) == (
+        "HTTP 200 OK: `choices` is no list, the only attempt"
+    )
 
 
 def test_stop_is_put_down_to_the_last_attempt_where_a_call_is_what_failed() -> None:
