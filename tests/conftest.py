@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import Scheduling, WorkStealingScheduling  # type: ignore[import-untyped]
+
+# Whoever starts the tests in the background of a script hands an ignored Ctrl-C down to every process of theirs.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 # How long an example takes says something of the machine, and nothing of the law.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
