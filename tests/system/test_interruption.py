@@ -203,6 +203,7 @@ import hashlib, importlib.util, json, sys
 import pyarrow.parquet
 from types import SimpleNamespace
 
+sys.dont_write_bytecode = True  # other tests may build on the same pack
 pack, table, clock = sys.argv[1:]
 spec = importlib.util.spec_from_file_location("backend", pack + "/backend.py")
 backend = importlib.util.module_from_spec(spec)
