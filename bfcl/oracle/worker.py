@@ -67,10 +67,12 @@ class LocalOracle:
         Further runs tell of the pack, not of the worlds: one of these is enough for them.
         """
         plain = [replace(episode, also=()) if episode.also else episode for episode in episodes]
-        requests = {
-            "a": [answers.request_of(episode) for episode in episodes],
-            "b": [answers.request_of(episode) for episode in plain],
-        }
+        whole = [answers.request_of(episode) for episode in episodes]
+        own = [
+            request if other is episode else answers.request_of(other)
+            for episode, other, request in zip(episodes, plain, whole, strict=True)
+        ]
+        requests = {"a": whole, "b": own}
         told: dict[str, list[Answer]] = {}
         with self._lock:
             for lanes in self._rounds:
