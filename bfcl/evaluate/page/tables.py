@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bfcl.evaluate.after.comparison_page import p_text
 from bfcl.evaluate.page.comparison import Comparison
 from bfcl.evaluate.page.data import Labelled
 from bfcl.evaluate.page.rates import GateRate, gate_rates
 from bfcl.evaluate.page.usage import Usage
-from bfcl.evaluate.page.wording import NONE, OPEN, TITLES, milliseconds, p_text, percent, resampled
+from bfcl.evaluate.page.wording import NONE, OPEN, TITLES, milliseconds, percent, resampled
 from bfcl.evaluate.score.repeats import Repeated
 
 

@@ -43,9 +43,5 @@ def resampled(one: Bootstrap, signed: bool = False) -> str:
     return f"{low:.1%} to {high:.1%}"
 
 
-def p_text(p_value: float) -> str:
-    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
-
-
 def milliseconds(value: float | None) -> str:
     return NONE if value is None else f"{value:,.0f} ms"

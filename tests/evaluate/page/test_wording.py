@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
-from bfcl.evaluate.page.wording import p_text, resampled
+from bfcl.evaluate.page.wording import resampled
 from bfcl.evaluate.score.intervals import Bootstrap, Interval
 
 
@@ -15,8 +13,3 @@ def test_resampled_says_why_there_is_no_interval() -> None:
     assert resampled(whole, signed=True) == "-25.0 to +50.0 points"
     assert resampled(dataclasses.replace(whole, interval=None, clusters=1)) == "– (one template)"
     assert resampled(dataclasses.replace(whole, interval=None, clusters=0)) == "–"
-
-
-@pytest.mark.parametrize(("value", "text"), [(1.0, "1.0000"), (0.00012, "0.0001"), (0.00009, "< 0.0001")])
-def test_small_p_values_are_not_told_as_zero(value: float, text: str) -> None:
-    assert p_text(value) == text
