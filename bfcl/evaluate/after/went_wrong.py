@@ -6,7 +6,7 @@ conversation, they name a turn that nobody was ever asked. Whoever reads a failu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,18 +79,19 @@ def went_wrong(script: Script, evidence: EpisodeEvidence, scoring: Scoring, gate
     turns = evidence.turns
     live = is_live(evidence, scoring)
     turn = next((one for one in turns if not (fits(one) if live else one.advanced)), None)
-    last = turns[-1].turn_index if turns else -1
-    later = gate is not None and gate.turn_index is not None and gate.turn_index > last and bool(turns)
+    status = evidence.status
     return WentWrong(
         turn_index=None if turn is None else turn.turn_index,
         turns=len(script.turns),
-        what=_ended(evidence.status)
-        if turn is None
-        else _replied(script, turn, evidence.status, ended=turn is turns[-1]),
-        never_asked=(gate.name, gate.turn_index)
-        if gate is not None and gate.turn_index is not None and later
-        else None,
+        what=_ended(status) if turn is None else _replied(script, turn, status, ended=turn is turns[-1]),
+        never_asked=None if gate is None else _never_asked(gate, turns),
     )
+
+
+def _never_asked(gate: Gate, turns: Sequence[TurnEvidence]) -> tuple[str, int] | None:
+    """The gate and its turn, where the conversation had ended before that."""
+    at = gate.turn_index
+    return (gate.name, at) if at is not None and turns and at > turns[-1].turn_index else None
 
 
 def _ended(status: EpisodeStatus) -> str:
