@@ -62,7 +62,7 @@ class EvalProgress:
         return f"candidate {self._aliases.index(alias) + 1} of {len(self._aliases)}, "
 
     def warn(self, problems: Sequence[Problem]) -> None:
-        """Before the first request."""
+        """Before the first request, or once all is written."""
         for problem in problems:
             warn(f"warning: {problem}")
 

@@ -41,8 +41,9 @@ def run_envelope(envelope: Envelope, tell: Callable[[Sequence[str]], None], *, e
         return
     warn(calls_line(outcome.calls))
     report = json.loads(outcome.report_path.read_bytes()) if outcome.report_path.name == REPORT else {}
-    for line in (*rate_lines(report), *warnings_of(outcome.stopped, settings.outputs)):
+    for line in rate_lines(report):
         warn(line)
+    showing.warn(warnings_of(outcome.stopped, settings.outputs))
     tell(lines)
     require_measured(outcome.stopped, settings.outputs)
 

@@ -149,7 +149,8 @@ def test_run_that_was_stopped_in_part_warns_and_passes(
     assert lines[0] == 'status: "completed"'
     warning, fix = capfd.readouterr().err.splitlines()[-2:]
     assert warning == (
-        "warning: 3 of 4 tasks of scripted were stopped by the run and count as failed: max_turns_exceeded, 3 times"
+        "warning: tasks_stopped: scripted: 3 of 4 tasks were stopped by the run and count as failed: "
+        "max_turns_exceeded, 3 times"
     )
     assert fix == (
         f"  fix: raise `limits.max_turns`, then evaluate into another output_dir with {arena.out('short')} as "

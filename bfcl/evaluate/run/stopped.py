@@ -5,7 +5,7 @@ A task that the run stopped counts as failed. Where all of a candidate's were, i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from bfcl.evaluate.run.unanswered import counted
 from bfcl.evaluate.settings.model import Outputs
 
 NOTHING_MEASURED: Final = "eval_nothing_measured"
+STOPPED: Final = "tasks_stopped"
 
 _LIMITS: Final[Mapping[str, str]] = {
     "max_turns_exceeded": "limits.max_turns",
@@ -50,14 +51,19 @@ class Stopped:
         return self.stops == self.tasks
 
 
-def warnings_of(stopped: Iterable[Stopped], outputs: Outputs) -> Iterator[str]:
-    """Of candidates some of whose tasks were stopped: which number is too low, and how to mend it."""
-    for one in stopped:
-        if not one.wholly:
-            yield (
-                f"warning: {one.stops} of {one.tasks} tasks of {one.alias} were stopped by the run and count as "
-                f"failed: {counted(one.causes)}\n  fix: {_remedy(one, outputs)}"
-            )
+def warnings_of(stopped: Iterable[Stopped], outputs: Outputs) -> list[Problem]:
+    """`tasks_stopped` of candidates some of whose tasks were: their rate is too low, and how to mend it."""
+    return [
+        Problem(
+            code=STOPPED,
+            subject=one.alias,
+            message=f"{one.stops} of {one.tasks} tasks were stopped by the run and count as failed: "
+            f"{counted(one.causes)}",
+            fix=_remedy(one, outputs),
+        )
+        for one in stopped
+        if not one.wholly
+    ]
 
 
 def require_measured(stopped: Iterable[Stopped], outputs: Outputs) -> None:

@@ -60,8 +60,8 @@ def test_every_candidate_of_which_nothing_was_measured_is_named() -> None:
 def test_candidate_with_one_task_of_its_own_is_warned_of_and_passes() -> None:
     one = stopped({"HTTP 503 Service Unavailable": 3}, tasks=4)
     require_measured([one], OUT)
-    assert list(warnings_of([one, stopped({"timeout": 2}, alias="large")], OUT)) == [
-        "warning: 3 of 4 tasks of small were stopped by the run and count as failed: HTTP 503 Service Unavailable, "
+    assert [str(problem) for problem in warnings_of([one, stopped({"timeout": 2}, alias="large")], OUT)] == [
+        "tasks_stopped: small: 3 of 4 tasks were stopped by the run and count as failed: HTTP 503 Service Unavailable, "
         "3 times\n"
         f"  fix: look into the log of the server at http://x/v1, which answered that it cannot{GO_ON}"
     ]
