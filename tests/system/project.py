@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -271,13 +272,19 @@ class Running:
         self.workers: set[int] = set()
 
     def until(self, reached: Callable[[], bool]) -> bool:
-        """Watch until the condition holds (True) or the process is over (False)."""
-        while not reached():
+        """Watch until the condition holds (True) or the process is over (False); what it looks at may vanish."""
+
+        def holds() -> bool:
+            with suppress(FileNotFoundError):
+                return reached()
+            return False
+
+        while not holds():
             try:
                 self.process.wait(timeout=0.001)
             except subprocess.TimeoutExpired:
                 continue
-            return reached()
+            return holds()
         return True
 
     def signal(self, number: int) -> None:
