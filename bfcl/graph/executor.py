@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from bfcl.graph.shards import Chunk
-from bfcl.oracle.aside import Crew, Later
+from bfcl.oracle.aside import Crew, Later, taken
 from bfcl.records.template import Template
 
 GROUP_TASKS = 256
@@ -74,7 +74,7 @@ class OverlappingExecutor:
                 if not running:
                     return
                 running -= 1
-                yield ended.get().result()
+                yield taken(ended).result()
         except BaseException:
             self._stop()
             raise

@@ -3,6 +3,9 @@
 The standard library's threads and pools are waited for through locks that Python code takes. An interrupt between the
 taking and its note leaves such a lock taken for ever, and the process never ends. Here all waiting is on locks and
 queues of C code, which an interrupt leaves whole.
+
+They are waited for a moment at a time. A signal that comes just before a wait begins, while the thread waits for its
+turn to run Python, is noted but wakes nobody: without an end of its own the wait would outlast it.
 """
 
 from __future__ import annotations
@@ -11,10 +14,42 @@ import _thread
 import errno
 import os
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
+
+MOMENT_S: Final = 0.1
+"""The longest that an interrupt which came before a wait stays unnoticed by it."""
+
+
+def taken(queue: SimpleQueue[T]) -> T:
+    """The next item, once there is one."""
+    while True:
+        try:
+            return queue.get(timeout=MOMENT_S)
+        except Empty:
+            continue
+
+
+class _Gate:
+    """Shut until something is over. An interrupt may leave the lock taken: others wait a moment then, not for ever."""
+
+    def __init__(self) -> None:
+        self._over = False
+        self._shut = _thread.allocate_lock()
+        self._shut.acquire()
+
+    def open(self) -> None:
+        """Let everybody through who waits, or comes later. To be called once."""
+        self._over = True
+        self._shut.release()
+
+    def wait(self) -> None:
+        """Wait until it is open."""
+        while not self._over:
+            if self._shut.acquire(timeout=MOMENT_S):
+                self._shut.release()
 
 
 class Later(Generic[T]):
@@ -25,8 +60,7 @@ class Later(Generic[T]):
         self._told: list[T] = []
         self._error: BaseException | None = None
         self._ended = ended
-        self._busy = _thread.allocate_lock()
-        self._busy.acquire()
+        self._done = _Gate()
 
     def do(self) -> None:
         """Do it, in the thread that it was handed to."""
@@ -34,14 +68,13 @@ class Later(Generic[T]):
             self._told.append(self._work())
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             self._error = error
-        self._busy.release()
+        self._done.open()
         if self._ended is not None:
             self._ended.put(self)
 
     def wait(self) -> None:
         """Wait until it is done."""
-        with self._busy:
-            pass
+        self._done.wait()
 
     def result(self) -> T:
         """What the work returned, or raised, once it is done; may be asked again."""
@@ -57,9 +90,8 @@ class Crew:
     def __init__(self, width: int = 1) -> None:
         """Raises: OSError where the system grants no thread."""
         self._given: SimpleQueue[Later[Any] | None] = SimpleQueue()
-        self._gone = [_thread.allocate_lock() for _ in range(width)]
+        self._gone = [_Gate() for _ in range(width)]
         for gone in self._gone:
-            gone.acquire()
             try:
                 _thread.start_new_thread(self._serve, (gone,))
             except RuntimeError:
@@ -76,12 +108,11 @@ class Crew:
         for _ in self._gone:
             self._given.put(None)
         for gone in self._gone:
-            with gone:
-                pass
+            gone.wait()
 
-    def _serve(self, gone: _thread.LockType) -> None:
+    def _serve(self, gone: _Gate) -> None:
         try:
             while (later := self._given.get()) is not None:
                 later.do()
         finally:
-            gone.release()
+            gone.open()

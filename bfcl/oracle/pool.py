@@ -16,7 +16,7 @@ from bfcl.errors import OracleError, Problem
 from bfcl.files import storage, temporary_directory
 from bfcl.oracle import answers, deadlines, wire
 from bfcl.oracle.ambience import ambiences
-from bfcl.oracle.aside import Crew
+from bfcl.oracle.aside import MOMENT_S, Crew
 from bfcl.oracle.packcode import MODULES
 from bfcl.oracle.places import naming, twin
 from bfcl.oracle.protocol import OracleSpec
@@ -166,7 +166,7 @@ class Pool:
                     poll.register(world.input, select.POLLOUT)
                 engaged.append((lane, world))
         waits = [wait for _, world in engaged if (wait := world.remaining()) is not None]
-        events = dict(poll.poll(int(min(waits) * 1000) + 1 if waits else None))
+        events = dict(poll.poll(int(min([*waits, MOMENT_S]) * 1000) + 1))
         for lane, world in engaged:
             if world.wants_to_write:
                 world.write()

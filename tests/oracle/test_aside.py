@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 
 import pytest
 
-from bfcl.oracle.aside import Crew, Later
+from bfcl.oracle.aside import Crew, Later, taken
 from tests.system.project import PATIENCE_S, REPOSITORY
 
 
@@ -78,3 +80,32 @@ def test_interrupts_at_any_instant_leave_threads_that_can_be_waited_for() -> Non
     command = [sys.executable, "-c", INTERRUPTED]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.stdout, done.stderr) == ("4000\n", "")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        pytest.param(lambda crew, later, ended: later.wait(), id="wait"),
+        pytest.param(lambda crew, later, ended: later.result(), id="result"),
+        pytest.param(lambda crew, later, ended: taken(ended), id="taken"),
+        pytest.param(lambda crew, later, ended: crew.close(), id="close"),
+    ],
+)
+def test_interrupt_that_wakes_nobody_ends_the_wait_all_the_same(
+    wait: Callable[[Crew, Later[bool], SimpleQueue[Later[bool]]], object],
+) -> None:
+    noticed = threading.Event()
+
+    def work() -> bool:
+        # Noted for the main thread, as when it waited for its turn to run: nothing wakes it from its wait.
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        return noticed.wait(PATIENCE_S)
+
+    ended: SimpleQueue[Later[bool]] = SimpleQueue()
+    crew = Crew()
+    later = crew.begin(work, ended)
+    with pytest.raises(KeyboardInterrupt):
+        wait(crew, later, ended)
+    noticed.set()
+    assert later.result()
+    crew.close()

@@ -15,6 +15,8 @@ from bfcl.canonical import canonical_text
 from bfcl.errors import OracleError
 from bfcl.oracle.protocol import Episode, Given, PlannedCall, ResultPath
 from bfcl.records.verdict import AssertionOutcome
+from tests.oracle.conftest import SEED_OF_TROUBLE
+from tests.system.project import PATIENCE_S, descendants
 
 KEEPER = """
 import copy
@@ -317,6 +319,28 @@ def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):
     (idle,) = worlds()
     os.kill(idle, signal.SIGKILL)
     assert [result.breakdown for result in oracle.run([plan(call("echo"))] * 3)] == [None] * 3
+
+
+def test_interrupt_that_wakes_nobody_ends_a_run_all_the_same(packs):
+    noticed, outlasted = threading.Event(), []
+
+    def interrupt():
+        while len(descendants(os.getpid())) < 2:  # the world, and the episode that hangs in it
+            os.sched_yield()
+        # Noted for the main thread, as when it waited for its turn to run: nothing wakes it from its wait.
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        if not noticed.wait(PATIENCE_S):
+            outlasted.append("the run")
+            oracle.stop()
+
+    oracle = packs.troubled(call="import time; time.sleep(600)", tool_s=500.0, episode_s=500.0)
+    other = threading.Thread(target=interrupt)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        oracle.run([plan(call("look"), seed=SEED_OF_TROUBLE)])
+    noticed.set()
+    other.join()
+    assert not outlasted
 
 
 def test_further_run_shows_what_reset_forgets_and_leaves_other_episodes_alone(packs):
