@@ -104,8 +104,8 @@ def suspects_of(pack: Pack) -> Iterator[Finding]:
 def _unlike(pack: Pack, chain: Sequence[int], pair: Replayed) -> Iterator[_Differs]:
     """What differs between the worlds; where nothing does, between the first run and its repetition."""
     found = list(_compared(pack, chain, pair, _WORLDS))
-    if not found and pair.a.also:
-        found = list(_compared(pack, chain, Replayed(pair.a, pair.a.also[0]), _AGAIN))
+    if not found and pair.further.also:
+        found = list(_compared(pack, chain, Replayed(pair.further, pair.further.also[0]), _AGAIN))
     yield from found
 
 

@@ -63,7 +63,9 @@ def play(setup: Setup, oracle: Oracle, representatives: Sequence[Representative]
     ]
     replayed = oracle.replay(episodes) if episodes else []
     suspects = oracle.suspects() if not all(pair.alike for pair in replayed) else ()
-    tried = [tuple(zip(several, pair.a.also, strict=False)) for several, pair in zip(undone, replayed, strict=True)]
+    tried = [
+        tuple(zip(several, pair.further.also, strict=False)) for several, pair in zip(undone, replayed, strict=True)
+    ]
     undeclared = [
         number
         for number, each in enumerate(representatives)
@@ -86,7 +88,7 @@ def play(setup: Setup, oracle: Oracle, representatives: Sequence[Representative]
 
 def _seems_changed(tried: Sequence[Tried], pair: Replayed) -> bool:
     """Whether the expected calls end on another state than a candidate that does nothing."""
-    before, after = untouched_state(tried), pair.a.states[-1:]
+    before, after = untouched_state(tried), pair.further.states[-1:]
     return before is not None and bool(after) and after[0] != before
 
 
@@ -117,7 +119,7 @@ def failures(pack: Pack, shown: Shown) -> Iterator[Finding]:
         yield _broken(pack, index, fault, pair)
     template = shown.template
     claims = template.mutates and template.turn_policy != "negative_path"
-    found = vacuous(shown.tried, pair.a, claims_mutation=claims)
+    found = vacuous(shown.tried, pair.further, claims_mutation=claims)
     if found is not None:
         yield _at(pack, index, ("success_assertions",), found)
     for trial, result in shown.tried:

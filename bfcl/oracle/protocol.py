@@ -115,7 +115,7 @@ class EpisodeResult:
 
 
 class Replayed(NamedTuple):
-    """The same episode in the two worlds of ruling 6; further runs are in `a` alone."""
+    """The same episode in the two worlds of ruling 6; further runs are in one of them."""
 
     a: EpisodeResult
     b: EpisodeResult
@@ -123,7 +123,12 @@ class Replayed(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether the worlds agree on the episode's own run."""
-        return self.a == self.b or replace(self.a, also=()) == self.b
+        return self.a == self.b or replace(self.a, also=()) == replace(self.b, also=())
+
+    @property
+    def further(self) -> EpisodeResult:
+        """The run that the further ones followed, with them."""
+        return self.b if self.b.also else self.a
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

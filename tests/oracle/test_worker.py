@@ -364,7 +364,8 @@ def test_further_run_shows_what_reset_forgets_and_leaves_other_episodes_alone(pa
     assert second.also == ()
 
 
-def test_replay_makes_further_runs_in_world_a_alone(packs):
+@pytest.mark.parametrize(("seed", "place"), [(6, 0), (7, 1)])
+def test_replay_makes_further_runs_in_one_world(packs, seed, place):
     oracle = packs.oracle(
         """
         def list_tools(): return ["next"]
@@ -373,10 +374,12 @@ def test_replay_makes_further_runs_in_world_a_alone(packs):
         def get_state(): return {}
         """
     )
-    more, one = oracle.replay([plan(call("next"), also=((call("next"),), ())), plan(call("next"))])
-    assert [len(run.results) for run in more.a.also] == [1, 0]
-    assert more.b.also == ()
-    assert more.b == one.a
+    further = (call("next"),), ()
+    more, one = oracle.replay([plan(call("next"), seed=seed, also=further), plan(call("next"), seed=seed)])
+    assert more.further is more[place]
+    assert [len(run.results) for run in more.further.also] == [1, 0]
+    assert more[1 - place] == one.a
+    assert one.further is one.a
     assert more.alike
     assert one.alike
 
