@@ -15,7 +15,8 @@ from bfcl.oracle.ambient import Guard
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.exact import NotJson, decode, exact_json, exact_pair
 from bfcl.oracle.packcode import Locator
-from bfcl.oracle.recall import Recall, copied, fresh, key_of
+from bfcl.oracle.parts import Alone, Part, Told, parts_of, record_of
+from bfcl.oracle.recall import Recall, copied, fresh
 from bfcl.oracle.result_path import pick
 from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, PHASES, RESET, RUN_SPAN, STATE, Scratch, TooLarge
 from bfcl.oracle.withheld import Withheld
@@ -103,22 +104,17 @@ class _Run:
         self._backend: Any = stage.backend
         self._results: list[bytes] = []
         self._trace: list[str] = []
-        self._state: Any = None
-        """The last state read, as plain values."""
-        self._copy = b""
-        """The same as `recall.copied` gives it."""
-        self._key: bytes | None = None
-        """The same as `recall.key_of` gives it, where that has been asked already."""
-        self._newest: tuple[bytes, int] | None = None
-        """Key of the state that the answer told last, and how long its text is."""
+        self._state: Told | Alone | None = None
+        """The last state read."""
+        self._newest: tuple[list[Any], int] | None = None
+        """What tells the state that the answer told last from others, and how long its text is."""
         self._noted = number * RUN_SPAN
 
     def play(self, fixtures: Any) -> None:
         stage, request = self._stage, self._request
         if request["given"] is not None:
             trace, state = request["given"]
-            self._state = decode(state)
-            self._copy = copied(self._state)
+            self._state = Alone(state, decode(state))
             self._judge(request["assertions"], decode(trace))
             return
         context = self._context(stage.limits.reset, 0)
@@ -182,7 +178,7 @@ class _Run:
         try:
             self._stage.scratch.append(kind, data, size)
         except TooLarge:
-            self._stage.scratch.recalled(0)
+            self._stage.scratch.teach(b"")
             message = f"the answer grew past {wire.MESSAGE_LIMIT} bytes"
             what = deadlines.subject(phase, index, self._request)
             raise self._broken("worker_message_too_large", f"{message} in {what}", phase, index) from None
@@ -223,33 +219,32 @@ class _Run:
             self._read_state(index)
         except Broken:
             # Nothing is learned of it: a number would come to stand for a state that was never told.
-            self._stage.scratch.recalled(0)
+            self._stage.scratch.teach(b"")
             self._newest = None
             self._append(wire.STATE, b"null", STATE, index)
 
     def _written(self, state: Any, index: int) -> tuple[bytes, bytes, int]:
-        """The record of a state: its text, or what it is known by; and how long the text is."""
-        scratch, key = self._stage.scratch, key_of(state)
-        if self._newest is not None and key == self._newest[0]:
+        """The record of a state: its parts as far as it has any, else its text; and how long the text is."""
+        scratch, recall = self._stage.scratch, self._stage.recall
+        parts = parts_of(state, recall)
+        told = None if parts is None else [(part.name, part.known or part.key) for part in parts]
+        if self._newest is not None and told == self._newest[0]:
             return wire.SAME_STATE, b"", self._newest[1]
         # What was found out of an earlier state must not come to stand for this one, whatever becomes of it here.
-        scratch.recalled(0)
-        known = self._stage.recall.find(key)
-        if key is not None and known is not None:
-            self._newest = key, len(known.text)
-            scratch.recalled(known.number)
-            self._copy = known.copy
-            self._state, self._key = known.shared or (fresh(known.copy), None)
-            return wire.KNOWN_STATE, wire.numbers(known.number), len(known.text)
-        try:
-            text, self._state = exact_pair(state)
-        except NotJson as defect:
-            raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
-        self._copy, self._key = copied(self._state), None
-        self._newest = None if key is None else (key, len(text))
-        if key is not None:
-            scratch.learned(key, text, self._copy)
-        return wire.STATE, text, len(text)
+        scratch.teach(b"")
+        self._newest = None
+        if parts is None or told is None or not _write(parts, state, recall):
+            try:
+                text, plain = exact_pair(state)
+            except NotJson as defect:
+                raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
+            self._state = Alone(text.decode(), plain)
+            return wire.STATE, text, len(text)
+        lessons = [part.lesson for part in parts if part.known is None]
+        scratch.teach(b"".join(wire.record(wire.NEW_PART, lesson) for lesson in lessons) if any(lessons) else b"")
+        record, size = record_of(parts)
+        self._state, self._newest = Told(parts), (told, size)
+        return wire.STATE_PARTS, record, size
 
     def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:
         """The arguments with values of earlier results filled in, as canonical text, which is recorded."""
@@ -271,12 +266,8 @@ class _Run:
         rest = copied((trace, None if task is None else decode(task)))
         unknown = self._request.get("withheld", ())
         context = self._context(self._stage.limits.assertion, 0)
-        state = self._state
-        # Looking whether a state is still as it was takes less time and memory than another copy of it.
-        before = key_of(state) if self._key is None and len(names) > 1 else self._key
         for index, name in enumerate(names):
-            if index and key_of(state) != before:
-                state = fresh(self._copy)
+            state = None if self._state is None else self._state.take()
             self._stage.scratch.enter(ASSERTION, index + self._noted)
             status, detail = self._outcome(name, state, (rest, unknown), context)
             self._check_ambient(ASSERTION, index)
@@ -311,6 +302,17 @@ class _Run:
             where = locator.of_error(error)
             return "error", f"{where}: {locator.told(error)}" if where else locator.told(error)
         return _verdict(answer)
+
+
+def _write(parts: Sequence[Part], state: Mapping[str, Any], recall: Recall) -> bool:
+    """Make the texts that are not known; False where one is not JSON, which is then told of the whole state."""
+    try:
+        for part in parts:
+            if part.known is None:
+                part.write(state if part.name is None else state[part.name], recall)
+    except NotJson:
+        return False
+    return True
 
 
 def _text_of(error: AssertionError) -> str:

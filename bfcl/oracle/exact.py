@@ -48,21 +48,27 @@ def exact_json(value: Any) -> bytes:
 
 def exact_pair(value: Any) -> tuple[bytes, Any]:
     """The same with the value as it reads back from that text, which nobody else holds. Raises NotJson."""
+    return exact_within(value, 0)
+
+
+def exact_within(value: Any, depth: int = 1) -> tuple[bytes, Any]:
+    """The same for a value that stands `depth` levels deep in another. Raises NotJson, with the path from the value."""
     try:
         text = _encode(value)
         # Tuples and non-text keys encode without complaint: only what reads back equal is the value itself.
         plain = decode(text)
-        if plain == value and not (text.count("[") + text.count("{") > _DEPTH and _too_deep(plain)):
+        deepest = _DEPTH - depth
+        if plain == value and not (text.count("[") + text.count("{") > deepest and _too_deep(plain, deepest)):
             return text.encode(), plain
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError, AttributeError):
         pass
-    _find_defect(value, "$", 0)
+    _find_defect(value, "$", depth)
     raise NotJson("$", f"{type(value).__name__} does not read back as it was written")
 
 
-def _too_deep(plain: Any) -> bool:
+def _too_deep(plain: Any, deepest: int) -> bool:
     level = [plain]
-    for _ in range(_DEPTH):
+    for _ in range(deepest):
         level = [item for holder in level for item in _items(holder) if isinstance(item, (dict, list))]
         if not level:
             return False

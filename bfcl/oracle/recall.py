@@ -1,8 +1,8 @@
-"""Has this state been written down before? Then its text is known and need not be made and checked anew.
+"""Has this part of a state been written down before? Then its text is known and need not be made and checked anew.
 
-Most episodes end in the state they began with, and turning it into checked JSON is most of what a small episode costs.
-A state is known by its `marshal` bytes: these tell `1`, `1.0` and `true` apart and stand for nothing but plain values,
-so equal bytes mean equal text. Runs in the world beside pack code: standard library only.
+Most episodes change little of the state they began with, and turning a state into checked JSON is most of what a small
+episode costs. A part is known by its `marshal` bytes: these tell `1`, `1.0` and `true` apart and stand for nothing but
+plain values, so equal bytes mean equal text. Runs in the world beside pack code: standard library only.
 """
 
 from __future__ import annotations
@@ -11,78 +11,130 @@ import gc
 import marshal
 from typing import Any
 
-KEPT = 8
-"""States a world remembers: the untouched one and a few that its last tasks made."""
+from bfcl.oracle import wire
+from bfcl.oracle.exact import decode
+from bfcl.oracle.pieces import Pieces, key_of, pieces_of
 
-SHARED = 2
-"""States whose values are kept ready."""
+KEPT = 48
+"""Parts that a world remembers: those of the untouched state, and a few that its last tasks made."""
 
-_PLAIN = 2
-"""The last format of `marshal` whose bytes depend on values alone, and not on which of them are the same object."""
+ROOM = 8 * 1024 * 1024
+"""Bytes of keys and texts remembered."""
 
 
 class Known:
-    """What one state was found to be."""
+    """What one part was found to be."""
 
-    __slots__ = ("copy", "number", "shared", "text")
+    __slots__ = ("_given", "_plain", "_plain_key", "key", "name", "number", "pieces", "text", "uses")
 
-    def __init__(self, number: int, text: bytes, copy: bytes) -> None:
-        self.number = number
-        self.text = text
-        """Its canonical JSON."""
-        self.copy = copy
-        """The value read back from that, as `copied` gives it."""
-        self.shared: tuple[Any, bytes] | None = None
-        """That value, of which every episode has its own copy by having been forked, and its key."""
+    def __init__(self, number: int, name: str | None, key: bytes, text: bytes) -> None:
+        self.number, self.name, self.key, self.text = number, name, key, text
+        self.uses = 0
+        self.pieces: Pieces | None = None
+        self._plain: Any = None
+        """What reads back from the text, of which every episode has its own by having been forked."""
+        self._plain_key: bytes | None = None
+        """Its key where it is kept ready."""
+        self._given = False
+
+    @property
+    def ready(self) -> bool:
+        return self._plain_key is not None
+
+    def prepare(self) -> None:
+        """Keep the value ready from here on."""
+        self._plain = decode(self.text.decode())
+        self._plain_key = key_of(self._plain)
+        self.pieces = pieces_of(marshal.loads(self.key))
+
+    def release(self) -> None:
+        """Keep it ready no longer."""
+        self._plain, self._plain_key, self.pieces = None, None, None
+
+    def take(self) -> Any:
+        """The value, as if nobody had been given it before."""
+        # Looking whether it is still as it was takes less time and memory than another one.
+        if self._plain_key is None or (self._given and key_of(self._plain) != self._plain_key):
+            return decode(self.text.decode())
+        self._given = True
+        return self._plain
 
 
 class Recall:
-    """The states a world remembers, the one used last at the end. Each episode has its own copy of it."""
+    """The parts a world remembers. Each episode has its own copy of it."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[int, Known] = {}
+        """By number, the one used last at the end."""
+        self._named: dict[str | None, list[Known]] = {}
         self._count = 0
+        self._size = 0
 
-    def find(self, key: bytes | None) -> Known | None:
-        """What is known of the state with this key."""
-        return None if key is None else self._known.get(key)
+    def find(self, name: str | None, key: bytes) -> Known | None:
+        """What is known of the part of this name with this key."""
+        return next((known for known in reversed(self._named.get(name, ())) if known.key == key), None)
+
+    def like(self, name: str, kind: type) -> Known | None:
+        """A part of this name whose pieces are known."""
+        known = self._named.get(name, ())
+        return next((one for one in reversed(known) if one.pieces is not None and one.pieces.kind is kind), None)
+
+    def take_in(self, told: bytes, lesson: bytes) -> bytes:
+        """What an episode told of its last state; the records that tell the parent.
+
+        `lesson` has the keys of the new parts, empty for one that is not to be remembered.
+        """
+        new = []
+        for number, label, text in wire.read_parts(told):
+            if number:
+                self.used(number)
+            else:
+                new.append((None if not label else decode(label.decode()), text))
+        keys = [key for _, key in wire.records(lesson)]
+        if not new or len(keys) != len(new):
+            return b""
+        numbers, forgotten = [], []
+        for (name, text), key in zip(new, keys, strict=True):
+            number, gone = self.learn(name, key, text) if key else (0, [])
+            numbers.append(number)
+            forgotten += gone
+        learned = wire.record(wire.LEARNED, wire.numbers(numbers))
+        return learned + (wire.record(wire.FORGOTTEN, wire.numbers(forgotten)) if forgotten else b"")
 
     def used(self, number: int) -> None:
-        """An episode ended in this state: more will, so its value is made once for all of them."""
-        for key, known in self._known.items():
-            if known.number == number:
-                self._known[key] = self._known.pop(key)
-                if known.shared is None:
-                    self._share(known)
-                return
+        """An episode ended in a state with this part: more will, so its values are made once for all of them."""
+        known = self._known.pop(number)
+        self._known[number] = known
+        self._named[known.name].remove(known)
+        self._named[known.name].append(known)
+        known.uses += 1
+        before = next((one for one in self._named[known.name] if one.ready), None)
+        # One that comes no oftener than the other is not worth the change: they may come by turns.
+        if known.uses > (1 if before is None else 2 * before.uses):
+            if before is not None:
+                before.release()
+            known.prepare()
+            # What is never collected is never written to by an episode's collector either.
+            gc.freeze()
 
-    def learn(self, key: bytes, text: bytes, copy: bytes) -> tuple[int, int]:
-        """Remember a state in place of the one that was of use longest ago; their numbers, 0 for none."""
+    def learn(self, name: str | None, key: bytes, text: bytes) -> tuple[int, list[int]]:
+        """Remember a part in place of those that were of use longest ago: its number, and theirs."""
         self._count += 1
-        self._known[key] = Known(self._count, text, copy)
-        forgotten = 0
-        if len(self._known) > KEPT:
-            forgotten = self._known.pop(next(iter(self._known))).number
+        self._known[self._count] = known = Known(self._count, name, key, text)
+        self._named.setdefault(name, []).append(known)
+        self._size += len(key) + len(text)
+        forgotten = []
+        while len(self._known) > KEPT or self._size > ROOM:
+            forgotten.append(self._forget(next(iter(self._known))))
         return self._count, forgotten
 
-    def _share(self, known: Known) -> None:
-        value = fresh(known.copy)
-        key = key_of(value)
-        assert key is not None
-        known.shared = value, key
-        # Every page that a world holds makes each fork dearer.
-        for other in [one for one in self._known.values() if one.shared is not None][:-SHARED]:
-            other.shared = None
-        # What is never collected is never written to by an episode's collector either.
-        gc.freeze()
-
-
-def key_of(state: Any) -> bytes | None:
-    """What a state is known by; None for one that is more than plain values."""
-    try:
-        return marshal.dumps(state, _PLAIN)
-    except ValueError:
-        return None
+    def _forget(self, number: int) -> int:
+        known = self._known.pop(number)
+        self._named[known.name].remove(known)
+        if not self._named[known.name]:
+            del self._named[known.name]
+        self._size -= len(known.key) + len(known.text)
+        return number
 
 
 def copied(plain: Any) -> bytes:

@@ -33,7 +33,7 @@ _EPISODE = struct.Struct("<Q")
 _NOTE = struct.Struct("<QIi")  # start of the phase in ns, phase, index
 _LENGTH = struct.Struct("<QI")  # committed bytes, 1 once whole
 _BEGAN = struct.Struct("<Q")
-_SIZES = struct.Struct("<QIII")  # number of the state recalled, then the sizes of what was learned; 0 for nothing
+_SIZE = struct.Struct("<I")  # of what was learned; 0 for nothing
 _EPISODE_AT, _NOTE_AT, _LENGTH_AT, _BEGAN_AT, _PAGES_AT = 0, 8, 24, 40, 48
 
 _ticks, _getpid = time.monotonic_ns, os.getpid  # taken before any pack code could replace them
@@ -87,20 +87,15 @@ class Scratch:
         self._length, self._counted = end, counted
         self._put(_LENGTH_AT, _LENGTH.pack(end, 0))
 
-    def recalled(self, number: int) -> None:
-        """The episode's state was known by this number."""
-        if self._writer == _getpid():
-            self._put(_LESSON, _SIZES.pack(number, 0, 0, 0))
-
-    def learned(self, *parts: bytes) -> None:
-        """The key, text and copy of a state that was not known: for the world, if there is room."""
-        start = _LESSON + _SIZES.size
-        if self._writer != _getpid() or start + sum(map(len, parts)) > SIZE:
+    def teach(self, lesson: bytes) -> None:
+        """What the episode has for its world, instead of what it had before; nothing where there is no room for it."""
+        if self._writer != _getpid():
             return
-        for part in parts:
-            self._map[start : start + len(part)] = part
-            start += len(part)
-        self._put(_LESSON, _SIZES.pack(0, *map(len, parts)))
+        start = _LESSON + _SIZE.size
+        fits = start + len(lesson) <= SIZE
+        if fits and lesson:
+            self._map[start : start + len(lesson)] = lesson
+        self._put(_LESSON, _SIZE.pack(len(lesson) if fits else 0))
 
     def finish(self) -> None:
         """The answer is whole."""
@@ -124,7 +119,7 @@ class Scratch:
         """Before an episode starts: nothing answered, its clock running."""
         self._length = self._counted = 0
         self._put(_LENGTH_AT, _LENGTH.pack(0, 0))
-        self._put(_LESSON, _SIZES.pack(0, 0, 0, 0))
+        self._put(_LESSON, _SIZE.pack(0))
         self._put(_BEGAN_AT, _BEGAN.pack(_ticks()))
         self.enter(RESET)
         self._put(_EPISODE_AT, _EPISODE.pack(episode))
@@ -142,16 +137,11 @@ class Scratch:
         """When the running episode began, in ns."""
         return int(_BEGAN.unpack_from(self._map, _BEGAN_AT)[0])
 
-    def lesson(self) -> tuple[int, tuple[bytes, ...]]:
-        """The number of the state the episode recalled, 0 for none, and the parts of the one it learned."""
-        number, *sizes = _SIZES.unpack_from(self._map, _LESSON)
-        if not any(sizes) or sum(sizes) > _LESSON_LIMIT - _SIZES.size:
-            return int(number), ()
-        parts, start = [], _LESSON + _SIZES.size
-        for size in sizes:
-            parts.append(self._map[start : start + size])
-            start += size
-        return 0, tuple(parts)
+    def lesson(self) -> bytes:
+        """What the episode taught; empty for nothing, and for what is impossible."""
+        size = _SIZE.unpack_from(self._map, _LESSON)[0]
+        start = _LESSON + _SIZE.size
+        return self._map[start : start + size] if start + size <= SIZE else b""
 
     def answer(self) -> tuple[bytes, bool]:
         """The records committed so far, and whether the answer is whole. Raises TooLarge on an impossible length."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 MESSAGE_LIMIT = 10 * 1024 * 1024
 """Bytes of one message, either direction."""
@@ -20,7 +20,7 @@ MESSAGE_LIMIT = 10 * 1024 * 1024
 HEADER = struct.Struct("<I")
 _RECORD = struct.Struct("<cI")
 _TOOK = struct.Struct("<Q")
-_NUMBERS = struct.Struct("<QQ")
+_NUMBER = struct.Struct("<Q")
 
 RESULT = b"r"
 ARGUMENTS = b"g"
@@ -33,12 +33,18 @@ GARBLED = b"?"
 """What the parent makes of an answer that cannot be read."""
 ALSO = b"2"
 """What follows belongs to the next further run of the episode."""
-KNOWN_STATE = b"k"
-"""Stands for a state that the world has told before, by its number."""
+STATE_PARTS = b"p"
+"""A state told by its parts: the records KNOWN_PART and NEW_PART in the order of its text."""
+KNOWN_PART = b"k"
+"""Stands for a part that the world has told before, by its number."""
+NEW_PART = b"n"
+"""A part's name and text."""
 SAME_STATE = b"="
 """Stands for the state that the same answer told before this."""
 LEARNED = b"l"
-"""At the end of an answer: the number of its last state from now on, and the number that means nothing any more."""
+"""At the end of an answer: numbers from now on of the new parts of its last state, 0 for none."""
+FORGOTTEN = b"f"
+"""After that: the numbers that mean nothing any more."""
 
 
 Answer = tuple[tuple[bytes, bytes], ...]
@@ -59,17 +65,48 @@ def record(kind: bytes, text: bytes) -> bytes:
     return _RECORD.pack(kind, len(text)) + text
 
 
-def numbers(first: int, second: int = 0) -> bytes:
+def numbers(values: Iterable[int]) -> bytes:
     """The text of a record that holds numbers."""
-    return _NUMBERS.pack(first, second)
+    return b"".join(map(_NUMBER.pack, values))
 
 
-def read_numbers(text: bytes) -> tuple[int, int]:
+def read_numbers(text: bytes) -> list[int]:
     """The numbers of such a text. Raises ValueError where it is none."""
-    if len(text) != _NUMBERS.size:
-        raise ValueError("a record that should hold two numbers")
-    first, second = _NUMBERS.unpack(text)
-    return first, second
+    if len(text) % _NUMBER.size:
+        raise ValueError("a record that should hold numbers")
+    return [number for (number,) in _NUMBER.iter_unpack(text)]
+
+
+def known_part(number: int) -> bytes:
+    """The record of a part that was told before."""
+    return record(KNOWN_PART, _NUMBER.pack(number))
+
+
+def new_part(label: bytes, text: bytes) -> bytes:
+    """The record of a part that was not; `label` is its name as JSON, empty where it is the whole state."""
+    return record(NEW_PART, HEADER.pack(len(label)) + label + text)
+
+
+def read_parts(told: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """Number, label and text of each part of a state: the number alone, or 0 and the others. Raises ValueError."""
+    for kind, text in records(told):
+        if kind == KNOWN_PART:
+            (number,) = read_numbers(text)
+            yield number, b"", b""
+        elif kind == NEW_PART and len(text) >= HEADER.size:
+            end = HEADER.size + HEADER.unpack_from(text)[0]
+            yield 0, text[HEADER.size : end], text[end:]
+        else:
+            raise ValueError("no part of a state")
+
+
+def last_parts(answer: bytes) -> bytes | None:
+    """What tells the last state of an answer by its parts; None where that is told otherwise, or none is."""
+    told = None
+    for kind, text in records(answer):
+        if kind in (STATE, STATE_PARTS):
+            told = text if kind == STATE_PARTS else None
+    return told
 
 
 def timed(took_ns: int, answer: bytes) -> bytes:

@@ -146,18 +146,17 @@ class World:
             answer, whole = b"", False
             breakdown = breakdown or _too_large()
         if whole:
-            return answer + self._remember()
+            return answer + self._remember(answer)
         if breakdown is None:
             breakdown = deadlines.crashed(self._scratch, status, decode(payload.decode()))
         return answer + wire.record(wire.BREAKDOWN, exact_json(breakdown))
 
-    def _remember(self) -> bytes:
-        """Let the next episode know what this one found out about its state; the record that tells the parent."""
-        number, learned = self._scratch.lesson()
-        if learned:
-            return wire.record(wire.LEARNED, wire.numbers(*self.stage.recall.learn(*learned)))
-        if number:
-            self.stage.recall.used(number)
+    def _remember(self, answer: bytes) -> bytes:
+        """Let the next episode know what this one found out about its state; the records that tell the parent."""
+        with contextlib.suppress(ValueError, KeyError):  # nothing is learned of an answer that cannot be read
+            told = wire.last_parts(answer)
+            if told is not None:
+                return self.stage.recall.take_in(told, self._scratch.lesson())
         return b""
 
     def _become_episode(self, payload: bytes) -> NoReturn:

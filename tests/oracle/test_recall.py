@@ -1,69 +1,90 @@
-"""States that are known again by their bytes, and only where those bytes can mean nothing else."""
+"""Parts of states that a world knows again."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from bfcl.canonical import canonical_json
-from bfcl.oracle.exact import exact_pair
-from bfcl.oracle.recall import KEPT, Recall, copied, fresh, key_of
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("aéß1")
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text("ab"), inner), max_leaves=12)
+from bfcl.oracle import wire
+from bfcl.oracle.pieces import SIZE, key_of
+from bfcl.oracle.recall import KEPT, ROOM, Recall, copied, fresh
 
 
-@given(one=VALUES, other=VALUES)
-def test_equal_keys_mean_equal_text(one: Any, other: Any) -> None:
-    if key_of(one) == key_of(other):
-        assert canonical_json(one) == canonical_json(other)
-    assert key_of(one) == key_of(fresh(copied(one)))
-
-
-@pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), (0, False), (0.0, -0.0), ([1], (1,)), ("1", 1)])
-def test_values_that_compare_equal_or_look_alike_have_keys_of_their_own(one: Any, other: Any) -> None:
-    assert key_of({"a": one}) != key_of({"a": other})
-
-
-def test_a_key_does_not_depend_on_which_values_are_one_object() -> None:
-    shared = ["x" * 30]
-    assert key_of([shared, shared]) == key_of([["x" * 30], ["".join(["x"] * 30)]])
-
-
-class Text(str):
-    __slots__ = ()
-
-
-@pytest.mark.parametrize("value", [{1, 2}.__iter__(), object(), Text("a"), {"a": Text("b")}])
-def test_what_is_more_than_plain_values_has_no_key(value: Any) -> None:
-    assert key_of(value) is None
-    assert Recall().find(None) is None
-
-
-def test_a_state_is_found_as_it_was_learned() -> None:
-    recall = Recall()
-    state = {"rows": [{"id": 1}], "open": True}
-    text, plain = exact_pair(state)
-    key = key_of(state)
+def learn(recall: Recall, name: str, value: Any) -> int:
+    key = key_of(value)
     assert key is not None
-    assert recall.learn(key, text, copied(plain)) == (1, 0)
-    known = recall.find(key_of({"rows": [{"id": 1}], "open": True}))
-    assert known is not None
-    assert known.text == canonical_json(state)
-    assert fresh(known.copy) == state
-    assert fresh(known.copy) is not fresh(known.copy)
+    return recall.learn(name, key, canonical_json(value))[0]
 
 
-def test_the_state_of_use_longest_ago_makes_room() -> None:
+def test_a_part_is_found_under_its_name_as_it_was_learned() -> None:
     recall = Recall()
-    keys = [str(number).encode() for number in range(KEPT + 1)]
-    for key in keys[:KEPT]:
-        recall.learn(key, b"", b"N")
-    first = recall.find(keys[0])
-    assert first is not None
-    recall.used(first.number)
-    assert recall.learn(keys[KEPT], b"", b"N") == (KEPT + 1, 2)
-    assert [key for key in keys if recall.find(key) is None] == [keys[1]]
+    rows = [{"id": 1}]
+    assert learn(recall, "rows", rows) == 1
+    known = recall.find("rows", key_of([{"id": 1}]) or b"")
+    assert known is not None
+    assert (known.number, known.text) == (1, canonical_json(rows))
+    assert known.take() == rows
+    assert known.take() is not known.take()
+    assert recall.find("other", known.key) is None
+    assert recall.find("rows", key_of([{"id": True}]) or b"") is None
+
+
+def test_a_part_that_comes_again_is_kept_ready_and_given_anew_only_where_it_was_changed() -> None:
+    recall = Recall()
+    rows = [{"id": number} for number in range(SIZE + 1)]
+    number = learn(recall, "rows", rows)
+    assert recall.like("rows", list) is None
+    recall.used(number)
+    recall.used(number)
+    known = recall.like("rows", list)
+    assert known is not None
+    assert recall.like("rows", dict) is None
+    first = known.take()
+    assert known.take() is first
+    first[0]["id"] = False
+    assert known.take() == rows
+    assert known.take() is not first
+
+
+def test_one_part_of_a_name_is_ready_and_gives_way_only_to_one_that_comes_much_oftener() -> None:
+    recall = Recall()
+    one, other = learn(recall, "rows", [1] * 20), learn(recall, "rows", [2] * 20)
+    for number in (one, one, other, other, other, other):
+        recall.used(number)
+    known = recall.like("rows", list)
+    assert known is not None
+    assert known.number == one
+    recall.used(other)
+    known = recall.like("rows", list)
+    assert known is not None
+    assert known.number == other
+
+
+def test_parts_of_use_longest_ago_make_room() -> None:
+    recall = Recall()
+    for number in range(1, KEPT + 1):
+        assert recall.learn("a", b"%d" % number, b"1") == (number, [])
+    recall.used(1)
+    assert recall.learn("b", b"0", b"1") == (KEPT + 1, [2])
+    assert recall.learn("b", b"1", b"x" * ROOM) == (KEPT + 2, [*range(3, KEPT + 1), 1, KEPT + 1, KEPT + 2])
+    assert recall.find("b", b"0") is None
+
+
+def test_what_an_episode_told_is_taken_in_with_the_keys_it_left() -> None:
+    recall = Recall()
+    told = wire.new_part(b'"a"', b"1") + wire.new_part(b'"b"', b"2") + wire.new_part(b"", b"{}")
+    assert recall.take_in(told, b"") == b""
+    keys = b"".join(wire.record(wire.NEW_PART, key) for key in (b"A", b"", b"C"))
+    assert recall.take_in(told, keys) == wire.record(wire.LEARNED, wire.numbers([1, 0, 2]))
+    assert [recall.find(name, key) is not None for name, key in (("a", b"A"), ("b", b""), (None, b"C"))] == [
+        True,
+        False,
+        True,
+    ]
+    assert recall.take_in(wire.known_part(1) + wire.known_part(2), b"") == b""
+
+
+def test_fresh_values_are_nobody_elses() -> None:
+    trace = [{"a": [1]}]
+    assert fresh(copied(trace)) == trace
+    assert fresh(copied(trace)) is not fresh(copied(trace))

@@ -34,7 +34,7 @@ def get_state():
     kind, number = KIND
     if kind == "unreadable":
         raise ValueError("not now")
-    told = {"kind": kind, "number": number}
+    told = {"kind": kind, "number": number, "rows": [{"id": one, "on": one == number} for one in range(40)]}
     if kind == "subclass":
         return collections.OrderedDict(told)
     return {**told, "padding": "." * 1_500_000} if kind == "large" else told
@@ -54,7 +54,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalOracle]:
 
 def told(text: str) -> tuple[str, int] | None:
     state = json.loads(text)
-    return None if state is None else (state["kind"], state["number"])
+    if state is None:
+        return None
+    assert state["rows"] == [{"id": one, "on": one == state["number"]} for one in range(40)]
+    return state["kind"], state["number"]
 
 
 @settings(max_examples=40)
@@ -84,4 +87,4 @@ def test_a_state_that_cannot_be_remembered_does_not_stand_for_the_one_before_it(
     become = PlannedCall(tool="become", arguments={"kind": kind, "number": 1})
     oracle.run([Episode(task_id="t0", seed=0, calls=(become,), observe="each")])
     (plain,) = oracle.run([Episode(task_id="t1", seed=0, calls=())])
-    assert plain.states == ('{"kind":"plain","number":0}',)
+    assert [told(text) for text in plain.states] == [("plain", 0)]
