@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from bfcl.errors import DriftError, Problem, StageError
+from bfcl.errors import BfclError, DriftError, Problem, StageError
 
 _STORAGE_ERRNOS = frozenset(
     {
@@ -57,6 +57,22 @@ def storage(path: Path) -> Iterator[None]:
                 fix=_ELSEWHERE if error.errno == errno.ENOENT else _ROOM,
             )
         ) from error
+
+
+def refuse_illegible(path: Path, what: str, error: type[BfclError], code: str) -> None:
+    """Refuse a path that cannot be written down as text, or not be asked for, under this locale.
+
+    A name may hold any bytes; under a locale of another encoding even a good one cannot be read.
+    """
+    name = str(path)
+    try:
+        name.encode()
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        told = name.encode(errors="backslashreplace").decode()
+        message = f"`{told}`, {what}, is no text in the encoding of this locale"
+        fix = "set a UTF-8 locale, such as LC_ALL=C.UTF-8; a name that is no UTF-8 itself has to be changed"
+        raise error(Problem(code=code, message=message, fix=fix)) from None
 
 
 def sync_dir(path: Path) -> None:

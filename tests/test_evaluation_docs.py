@@ -17,7 +17,7 @@ from bfcl.canonical import Json
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.names import ARTIFACTS, HELD_OUT_FILE, MANIFEST
 from bfcl.evaluate.compare.kernel import Kernel
-from bfcl.evaluate.held_out.measures import Comparison
+from bfcl.evaluate.held_out.measures import Comparison, Standing
 from bfcl.evaluate.records import GATES, EpisodeStatus, attribution
 from bfcl.evaluate.score.intervals import chance_all, cluster_bootstrap, mcnemar_exact, wilson
 from bfcl.evaluate.score.rates import Rate
@@ -211,11 +211,35 @@ def test_repeats_of_the_example_are_those_that_are_computed() -> None:
 def test_gap_of_the_example_is_that_which_is_computed() -> None:
     rows = {row[0]: row[1:] for row in rows_of(section("metrics.md", "## Held-out tasks: the gap")) if row[0]}
     sides = [Rate(successes=won, tasks=tasks) for won, tasks in ((42, 60), (10, 20))]
-    told: Any = Comparison(seen=sides[0], held_out=sides[1]).to_json()
+    seen, held_out = (Standing(whole=side, own=side) for side in sides)
+    told: Any = Comparison(seen=seen, held_out=held_out).to_json()
     for name, value in (("seen", "success_rate"), ("held_out", "success_rate"), ("gap", "value")):
         one = told[name]
         shown = f"{one['interval']['low']:.2f} to {one['interval']['high']:.2f}"
         assert rows[name.replace("_", " ")][1:] == [f"{one[value]:.2f}", shown]
+
+
+def test_gaps_of_the_example_with_stops_are_those_that_are_computed() -> None:
+    rows = [row for row in rows_of(section("metrics.md", "## Held-out tasks: the gap")) if row[0].isdigit()]
+    assert [row[:3] for row in rows] == [
+        ["0", "18 of 18", "13 of 13"],
+        ["12", "18 of 18", "1 of 13"],
+        ["13", "18 of 18", "0 of 13"],
+    ]
+    seen = Standing(whole=Rate(successes=18, tasks=18), own=Rate(successes=18, tasks=18))
+    for stops, _, _, *shown in rows:
+        left = 13 - int(stops)
+        held_out = Standing(whole=Rate(successes=left, tasks=13), own=Rate(successes=left, tasks=left))
+        told = Comparison(seen=seen, held_out=held_out).to_json()
+        gaps = [_shown(told[name]) for name in ("gap", "gap_excluding_non_candidate_stops")]
+        assert shown == [gaps[0], "the same" if stops == "0" else gaps[1]]
+        assert (gaps[0] == gaps[1]) == (stops != "12")
+
+
+def _shown(gap: Any) -> str:
+    if gap is None:
+        return "`null`"
+    return f"{gap['value']:.2f} ({gap['interval']['low']:.2f} to {gap['interval']['high']:.2f})"
 
 
 def test_p_values_of_the_examples_are_those_that_are_computed() -> None:

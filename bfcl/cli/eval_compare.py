@@ -10,7 +10,7 @@ import click
 from bfcl.canonical import Json, readable_json
 from bfcl.cli.eval_command import EvalCommand
 from bfcl.cli.eval_source import pack_option, run_dir_option
-from bfcl.cli.page_place import allowed_output, build_tree, refuse_output_place
+from bfcl.cli.page_place import allowed_output, build_tree, own_reports, refuse_output_place
 from bfcl.cli.sheet import Sheet
 from bfcl.cli.show import Format, as_json, format_option, print_json, visible
 from bfcl.digest import sha256_hex
@@ -23,14 +23,10 @@ from bfcl.evaluate.score.intervals import SEED
 from bfcl.pack.layout import shown
 
 
-def _reports() -> Path:
-    return build_tree().root / "report"
-
-
 def _allowed(context: click.Context, option: click.Parameter, out: Path | None) -> Path | None:
     """As `allowed_output`, of the project's own place too. Raises: click.UsageError."""
     if out is None:
-        refuse_output_place(_reports(), build_tree(), named="build/report of the project")
+        refuse_output_place(own_reports(), build_tree(), named="build/report of the project")
     return allowed_output(context, option, out)
 
 
@@ -81,7 +77,7 @@ def eval_compare(
 def _own_place(sides: Sequence[Side], contents: Iterable[bytes]) -> Path:
     """A directory that no other comparison has: its name is of what it holds."""
     digest = sha256_hex(b"\0".join(contents))[:12]
-    return _reports() / f"compare-{'-'.join(side.measured.alias for side in sides)}-{digest}"
+    return own_reports() / f"compare-{'-'.join(side.measured.alias for side in sides)}-{digest}"
 
 
 def _sheet(document: Mapping[str, Json], page: str) -> Sheet:

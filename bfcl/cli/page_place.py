@@ -30,6 +30,11 @@ def build_tree() -> BuildTree:
     return BuildTree(project_root(Path.cwd()))
 
 
+def own_reports() -> Path:
+    """Where pages of the project go that nobody named a place for."""
+    return build_tree().root / "report"
+
+
 def refuse_output_place(
     output: Path, tree: BuildTree, *, named: str = "--output", evaluation: Path | None = None
 ) -> None:
@@ -91,6 +96,6 @@ def write_page(html: bytes, output: Path | None, name: str) -> str:
 
     Raises: StageError `storage_failed`.
     """
-    target = build_tree().root / "report" / name if output is None else output
+    target = own_reports() / name if output is None else output
     write_atomic(target, html)
     return os.path.abspath(target)  # noqa: PTH100 no link is followed: the path is the one that was asked for

@@ -155,7 +155,7 @@ def run(command: click.Command, arguments: Sequence[str], *, terminal: bool | No
     except OutputError as error:
         abandon(sys.stdout)
         refusal = StageError([_unwritable(error)])
-        _refuse_in_vain(refusal, manner, terminal)
+        _refuse(type(refusal).__name__, refusal.problems, manner, terminal)
         return _ends_in(refusal, manner)
 
 
@@ -168,7 +168,7 @@ def _status(command: click.Command, arguments: Sequence[str], manner: Manner, te
         status = command.main(list(arguments), prog_name="bfcl", standalone_mode=False, obj=manner)
         sys.stdout.flush()
     except BfclError as error:
-        _refuse_in_vain(error, manner, terminal)
+        _refuse(type(error).__name__, error.problems, manner, terminal)
         return _ends_in(error, manner)
     except click.ClickException as error:
         if _told_as_text(manner, terminal):
@@ -229,15 +229,6 @@ def _unwritable(error: OutputError) -> Problem:
     return Problem(code="storage_failed", subject=error.stream, message=f"cannot write: {error.reason}", fix=fix)
 
 
-def _refuse_in_vain(error: BfclError, manner: Manner, terminal: bool) -> None:
-    """Refuse, unless stderr takes nothing: then the status has to say it alone."""
-    try:
-        _refuse(type(error).__name__, error.problems, manner, terminal)
-        sys.stderr.flush()
-    except OSError:
-        abandon(sys.stderr)
-
-
 def _help(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if isinstance(context, click.Context) else "bfcl"
@@ -249,7 +240,12 @@ def _told_as_text(manner: Manner, terminal: bool) -> bool:
 
 
 def _refuse(error_type: str, problems: Sequence[Problem], manner: Manner, terminal: bool) -> None:
-    if _told_as_text(manner, terminal):
-        print_problems(problems)
-    else:
-        click.echo(readable_json(error_document(error_type, problems)), nl=False, err=True)
+    """Tell a refusal. Where stderr takes nothing, the status has to say it alone."""
+    try:
+        if _told_as_text(manner, terminal):
+            print_problems(problems)
+        else:
+            click.echo(readable_json(error_document(error_type, problems)), nl=False, err=True)
+        sys.stderr.flush()
+    except OSError:
+        abandon(sys.stderr)

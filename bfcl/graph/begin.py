@@ -9,6 +9,7 @@ from pathlib import Path
 from bfcl.config.paths import is_within
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import ConfigError, DriftError, Problem, ReleaseError, raise_all
+from bfcl.files import refuse_illegible
 from bfcl.graph.checkpoint_files import check_files
 from bfcl.graph.commit_record import read_commit_record
 from bfcl.graph.invocation import Invocation
@@ -60,22 +61,8 @@ def begin(opening: Opening) -> None:
 
 
 def refuse_illegible_place(invocation: Invocation) -> None:
-    """Raises: ConfigError `generation_config_invalid` where the project's path is no text, so no worker can be told it.
-
-    A name may hold any bytes; under a locale of another encoding even a good one cannot be read.
-    """
-    place = str(invocation.project)
-    try:
-        place.encode()
-    except UnicodeEncodeError:
-        raise ConfigError(
-            Problem(
-                code="generation_config_invalid",
-                message=f"`{place.encode(errors='backslashreplace').decode()}`, where this project lies, is no text in "
-                "the encoding of this locale",
-                fix="set a UTF-8 locale, such as LC_ALL=C.UTF-8; a name that is no UTF-8 itself has to be changed",
-            )
-        ) from None
+    """Raises: ConfigError `generation_config_invalid` where the project's path is no text: no worker can be told it."""
+    refuse_illegible(invocation.project, "where this project lies", ConfigError, "generation_config_invalid")
 
 
 def refuse_to_build_inside_pack(invocation: Invocation) -> None:

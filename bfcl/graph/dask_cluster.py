@@ -36,7 +36,7 @@ def connected(address: str) -> Iterator[Client]:
             _knock(address)
             _require_certificates(dask, address)
             with warnings.catch_warnings():
-                # Versions of libraries that differ are not told twice: what counts is compared below.
+                # Versions of libraries that differ are not told twice: whoever computes compares those that count.
                 warnings.simplefilter("ignore")
                 client = dask.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -6,10 +6,10 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bfcl.errors import Problem
-from bfcl.evaluate.run.how import Progress
+from bfcl.evaluate.run.how import Headway
 from bfcl.graph.progress import PLAIN_INTERVAL_S
 from bfcl.graph.say import warn
 
@@ -29,29 +29,29 @@ class EvalProgress:
         self._printed = self._began = 0.0
         self._live: Any = None
 
-    def show(self, progress: Progress) -> None:
+    def show(self, headway: Headway) -> None:
         """One more episode ended, or a candidate begins. Whoever stops listening does not stop the run."""
         with contextlib.suppress(OSError):
-            self._show(progress)
+            self._show(headway)
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self, headway: Headway) -> None:
         stream, now = sys.__stderr__, self._clock()
         if stream is None:
             return
-        if progress.done == 0:
+        if headway.done == 0:
             self._began = now
-        ended = progress.done == progress.total
+        ended = headway.done == headway.total
         if self._live is None and stream.isatty():
             self._live = _opened(stream)
         columns = None if self._live is None else self._live.console.width
         elapsed_s = None if ended else now - self._began
-        line = evaluation_line(progress, place=self._place(progress.alias), elapsed_s=elapsed_s, columns=columns)
+        line = evaluation_line(headway, place=self._place(headway.alias), elapsed_s=elapsed_s, columns=columns)
         if self._live is not None:
             self._live.update(line)
             if not ended:
                 return
             self.close()
-        if progress.done == 0 or ended or now - self._printed >= PLAIN_INTERVAL_S:
+        if headway.done == 0 or ended or now - self._printed >= PLAIN_INTERVAL_S:
             self._printed = now
             warn(line)
 
@@ -74,15 +74,15 @@ class EvalProgress:
 
 
 def evaluation_line(
-    progress: Progress, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
+    headway: Headway, *, place: str = "", elapsed_s: float | None = None, columns: int | None = None
 ) -> str:
     """What a line says, in the most words that fit into `columns`. Success counts what is done, stops by
     infrastructure among it. `elapsed_s` is None once the candidate is through, and no pace is told."""
-    share = f"{progress.successes / progress.done:.1%}" if progress.done else "-"
-    stops, tokens = progress.infrastructure_stops, progress.tokens
-    rate, left = ("", "") if elapsed_s is None else pace(progress, elapsed_s)
-    done = f"{progress.done}/{progress.total}"
-    name = f"{place}{progress.alias}"
+    share = f"{headway.successes / headway.done:.1%}" if headway.done else "-"
+    stops, tokens = headway.infrastructure_stops, headway.tokens
+    rate, left = Pace("", "") if elapsed_s is None else pace(headway, elapsed_s)
+    done = f"{headway.done}/{headway.total}"
+    name = f"{place}{headway.alias}"
     plain = f"{name}: {done} tasks, success {share}, {stops} infrastructure stops, {tokens} tokens"
     brief = f"{done}, {share}, {stops} stops, {abridged(tokens)} tokens"
     forms = [
@@ -91,13 +91,13 @@ def evaluation_line(
         f"{name}: {done} tasks, success {share}, {stops} stops, {abridged(tokens)} tokens{left}",
         f"{name}: {brief}{left}",
         f"{name}: {brief}",
-        f"{progress.alias}: {brief}",
+        f"{headway.alias}: {brief}",
     ]
     if columns is None:
         return forms[0]
     fitting = next((form for form in forms if len(form) <= columns), None)
     # A name may be as long as the line: what it counts is worth more.
-    return fitting or f"{progress.alias[: max(1, columns - len(brief) - 3)]}…: {brief}"[:columns]
+    return fitting or f"{headway.alias[: max(1, columns - len(brief) - 3)]}…: {brief}"[:columns]
 
 
 def abridged(count: int) -> str:
@@ -112,14 +112,23 @@ def abridged(count: int) -> str:
     return f"{shown:.1f}G"
 
 
-def pace(progress: Progress, elapsed_s: float) -> tuple[str, str]:
-    """How fast it goes, and how long it may take yet, once a twentieth is done: what comes first is mostly start-up."""
-    if progress.done == 0 or elapsed_s <= 0:
-        return "", ""
-    rate = progress.done / elapsed_s
+class Pace(NamedTuple):
+    """Ends of a line, each with a comma in front or empty."""
+
+    rate: str
+    """How fast it goes."""
+    left: str
+    """How long it may take yet."""
+
+
+def pace(headway: Headway, elapsed_s: float) -> Pace:
+    """The time left is told once a twentieth is done: what comes first is mostly start-up."""
+    if headway.done == 0 or elapsed_s <= 0:
+        return Pace("", "")
+    rate = headway.done / elapsed_s
     shown = f", {rate:.0f}/s" if rate >= 10 else f", {rate:.1f}/s"
-    known = progress.done * 20 >= progress.total
-    return shown, f", {(progress.total - progress.done) / rate:.0f} s left" if known else ""
+    known = headway.done * 20 >= headway.total
+    return Pace(shown, f", {(headway.total - headway.done) / rate:.0f} s left" if known else "")
 
 
 def _opened(stream: Any) -> Any:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bfcl.evaluate.artifacts.names import REPORT
+from bfcl.evaluate.artifacts.names import HELD_OUT_FILE, REPORT
 from bfcl.evaluate.run.evaluate import evaluate
 from bfcl.evaluate.run.going_on import interrupted
 from bfcl.evaluate.run.how import How
@@ -43,6 +43,9 @@ def run_envelope(envelope: Envelope, tell: Callable[[Sequence[str]], None], *, e
     report = json.loads(outcome.report_path.read_bytes()) if outcome.report_path.name == REPORT else {}
     for line in rate_lines(report):
         warn(line)
+    private = outcome.report_path.with_name(HELD_OUT_FILE)
+    for line in gap_lines(json.loads(private.read_bytes()) if "held_out_eval" in settings.modes else {}):
+        warn(line)
     showing.warn(warnings_of(outcome.stopped, settings.outputs))
     tell(lines)
     require_measured(outcome.stopped, settings.outputs)
@@ -55,3 +58,25 @@ def rate_lines(report: Mapping[str, Any]) -> Iterator[str]:
         interval = wilson(right, tasks)
         if interval is not None:
             yield f"{alias}: {right} of {tasks} tasks, {right / tasks:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+def gap_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """The gap of each candidate of a held-out report, after what was stopped on either side."""
+    for entry in report.get("candidates", ()):
+        sides = [
+            f"{entry[name]['successes']} of {entry[name]['tasks']} {kind} tasks ({entry[name]['non_candidate_stops']} "
+            "stopped by the run)"
+            for name, kind in (("seen", "public"), ("held_out", "held-out"))
+        ]
+        told = [
+            f"{name} {_points(entry[key])}"
+            for key, name in (("gap", "gap"), ("gap_excluding_non_candidate_stops", "without stops"))
+        ]
+        yield f"{entry['alias']}: {', '.join(sides)}: {', '.join(told)}"
+
+
+def _points(gap: Mapping[str, Any] | None) -> str:
+    if gap is None:
+        return "not measured"
+    low, high = gap["interval"]["low"], gap["interval"]["high"]
+    return f"{gap['value']:+.1%} ({low:+.1%} to {high:+.1%})"

@@ -80,7 +80,9 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             if isinstance(sys.exc_info()[1], KeyboardInterrupt):
                 # Python still ends by the signal; the traceback would only tell where it struck.
                 sys.excepthook = lambda *_: None
-                self.write("interrupted: nothing was published, finished results are kept\n")
+                # Of an evaluation its task has told what is left, and how to go on.
+                if EVAL not in opening.tasks:
+                    self.write("interrupted: nothing was published, finished results are kept\n")
             elif self._generates and not self._failed and not self.runtime_errors:
                 for line in _last_lines(opening):
                     self.write(f"{line}\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,8 +24,16 @@ def say(lines: Sequence[str]) -> None:
 
 
 def warn(line: str) -> None:
-    """Write one line to the real standard error, control characters spelt out."""
+    """Write one line to the real standard error, control characters spelt out; nothing where nobody takes it."""
     stream = sys.__stderr__
-    if stream is not None:
+    if stream is None:
+        return
+    try:
         stream.write(f"{visible(line)}\n")
         stream.flush()
+    except OSError:
+        # Python flushes the stream once more at its end, and would make that the command's status.
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

@@ -24,7 +24,7 @@ from bfcl.graph.late import late
 from bfcl.graph.memory import ForgivingCodec, database
 from bfcl.graph.opening import Opening
 from bfcl.graph.refusal import refusing
-from bfcl.graph.reporter import Reporter
+from bfcl.graph.reporter import EVAL, Reporter
 from bfcl.stages import Stage
 
 DOIT_CONFIG = {
@@ -167,7 +167,7 @@ def _eval(opening: Opening) -> TaskDict:
         return current
 
     return {
-        "basename": "eval",
+        "basename": EVAL,
         "doc": "measure candidate models on a published benchmark; `config=` names an envelope",
         "actions": [refusing(act, opening.invocation.given)],
         "file_dep": files.inputs,

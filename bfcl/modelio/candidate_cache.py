@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from bfcl.canonical import Json
 from bfcl.digest import Digest, sha256_json
@@ -19,6 +19,14 @@ from bfcl.modelio.recorded_chat import FORM, Exchange, exchange_of, unit_of
 FILE: Final = "candidate_io_cache.jsonl"
 IMPORTED: Final = frozenset({"completed", "malformed_response"})
 """Outcomes that are the candidate's own: the only ones that another run's record vouches for."""
+
+
+class Ending(NamedTuple):
+    """What a recorded call came to, as it stands there."""
+
+    request_hash: Digest
+    status: Json
+    response_hash: Digest | None
 
 
 class CandidateCache:
@@ -63,16 +71,13 @@ class CandidateCache:
         """
         await self._commit.append(unit_of(request, outcome))
 
-    def endings(self) -> Iterator[tuple[Digest, Json, Digest | None]]:
-        """(hash of the request, status, hash of the response) of every recorded call, nothing of it made anew.
-
-        Raises: as `find`.
-        """
+    def endings(self) -> Iterator[Ending]:
+        """Of every recorded call, nothing of it made anew. Raises: as `find`."""
         for record_type, key in list(self._log.places()):
             payload = self._log.last(record_type, key).payload
             told = payload if isinstance(payload, Mapping) else {}
             response = told.get("response")
-            yield Digest(key), told.get("status"), None if response is None else sha256_json(response)
+            yield Ending(Digest(key), told.get("status"), None if response is None else sha256_json(response))
 
     def exchanges(self) -> Iterator[Exchange]:
         """Every recorded call, in the order of the file. Raises: as `find`."""

@@ -22,6 +22,8 @@ from bfcl.modelio.echoed import holds
 from bfcl.modelio.exchange import Attempt, CallStatus, ChatOutcome, ChatRequest, ChatResponse, concluded
 from bfcl.modelio.transport import Post, Reply, TransportFailure, harmless
 
+CREDENTIALS_MISSING: Final = "eval_candidate_credentials_missing"
+
 _BASE_DELAY_S: Final = 0.25
 _AT_ONCE_BYTES: Final = 256 * 1024
 """Up to which size a reply is read where it came in: longer ones would keep every other call waiting."""
@@ -163,7 +165,7 @@ class LiveChat:
         variable = self._credential.variable
         raise EvalError(
             Problem(
-                code="eval_candidate_credentials_missing",
+                code=CREDENTIALS_MISSING,
                 subject=self._candidate.alias,
                 field="api.api_key_env",
                 message=f"the environment variable {variable} {fault}, and a request is to be sent",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from bfcl.modelio.surplus import is_clean
 from bfcl.modelio.transport import (
     KEPT,
     MAX_BODY_BYTES,
+    ONCE,
     UNUSABLE,
     Post,
     Reply,
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
-
-_IDLE_S: Final = 30.0
-"""How long a connection is kept for a task's next turn."""
 
 
 class AsyncTransport:
@@ -63,14 +60,11 @@ class AsyncTransport:
                 # Not chained: the library's own text may quote a header.
                 detail = reason(error)
             finally:
-                if is_clean(client):
-                    self._free.append(client)
-                else:
-                    await client.aclose()
+                self._free.append(client)
         raise TransportFailure("transport_error", detail)
 
     async def aclose(self) -> None:
-        """Give every connection back. Call it when nothing is in flight; safe to call twice."""
+        """Let go of the clients. Call it when nothing is in flight; safe to call twice."""
         while self._free:
             await self._free.pop().aclose()
 
@@ -86,7 +80,7 @@ class AsyncTransport:
                 follow_redirects=False,
                 cookies=no_cookies(),
                 timeout=None,
-                limits=httpx.Limits(max_keepalive_connections=1, keepalive_expiry=_IDLE_S),
+                headers=ONCE,
             )
         except (ValueError, ImportError, OSError, httpx.InvalidURL):
             # Not chained: the text may quote a proxy's address with its password.

@@ -54,8 +54,8 @@ def holds(text: str, secret: str) -> bool:
         return False
     if len(secret) >= _ANYWHERE:
         spelled = (secret, *_in_base64(secret))
-        return any(one in told for told in _readings(text) for one in spelled) or (
-            "%" in text and any(secret in unquote(told) for told in _readings(text))
+        return any(one in told for told in _readings(text) for one in spelled) or any(
+            "%" in told and secret in unquote(told) for told in _readings(text)
         )
     word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])")
     return any(word.search(told) for told in _readings(text))

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from bfcl.errors import BfclError, Problem
 from bfcl.files import storage, sync_dir
+
+_SYSTEM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Of these no file is to blame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,8 @@ class OwnFile:
     def open(self, flags: int) -> int | None:
         """A descriptor; None where the file is absent and not to be made.
 
-        Raises: the file's error for a link and for what cannot be opened; StageError `storage_failed`.
+        Raises: the file's error for a link and for what cannot be opened; StageError `storage_failed`; OSError where
+        the system opens nothing more.
         """
         try:
             if flags & os.O_CREAT and not self.path.exists():
@@ -51,6 +55,8 @@ class OwnFile:
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno in _SYSTEM:
+                raise
             link = error.errno == errno.ELOOP
             self.refuse(None, "is a symbolic link" if link else f"cannot be opened: {error.strerror}")
 

@@ -15,7 +15,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, Self
 
-from bfcl.modelio.surplus import is_clean
+from bfcl.modelio.echoed import holds
 
 if TYPE_CHECKING:
     import httpx
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 KEPT: Final = ("retry-after", "x-request-id", "request-id", "x-nv-request-id")
 """Headers of an answer that anybody reads."""
+ONCE: Final[Mapping[str, str]] = {"connection": "close"}
+"""Of every request: its connection is closed behind the answer. What a server sends beyond an answer would count as the
+answer to the next request, and a look whether something of it waits says nothing of what is still under way."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,256}")
 UNUSABLE: Final = "a proxy or certificate file that the environment names cannot be used"
@@ -89,7 +92,7 @@ class HttpTransport:
         self.close()
 
     def close(self) -> None:
-        """Give connections back. Safe to call twice; a later request opens new ones."""
+        """Let go of the client. Safe to call twice; a later request opens a new one."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -125,8 +128,6 @@ class HttpTransport:
             detail = reason(error)
         finally:
             alarm.cancel()
-            if not is_clean(client):
-                self.close()
         if late:
             raise TransportFailure("timeout", f"no answer within {timeout_s:g} s")
         raise TransportFailure("transport_error", detail)
@@ -157,7 +158,7 @@ class HttpTransport:
         if self._client is None:
             quiet()
             try:
-                self._client = httpx.Client(follow_redirects=False, cookies=no_cookies())
+                self._client = httpx.Client(follow_redirects=False, cookies=no_cookies(), headers=ONCE)
             except (ValueError, ImportError, OSError, httpx.InvalidURL):
                 # Not chained: the text may quote a proxy's address with its password.
                 self._client = None
@@ -189,11 +190,11 @@ def no_cookies() -> CookieJar:
 
 
 def harmless(headers: Mapping[str, str], secret: str | None) -> dict[str, str]:
-    """The headers without a request id that is none, or that hands the credential back."""
+    """The headers without those that hand the credential back, and without a request id that is none."""
     return {
         name: value
         for name, value in headers.items()
-        if not name.endswith("request-id") or (_REQUEST_ID.fullmatch(value) and not (secret and secret in value))
+        if not (secret and holds(value, secret)) and (not name.endswith("request-id") or _REQUEST_ID.fullmatch(value))
     }
 
 

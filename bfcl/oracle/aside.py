@@ -76,11 +76,16 @@ class Later(Generic[T]):
         """Wait until it is done."""
         self._done.wait()
 
+    def error(self) -> BaseException | None:
+        """What the work raised, once it is done; may be asked again."""
+        self.wait()
+        return self._error
+
     def result(self) -> T:
         """What the work returned, or raised, once it is done; may be asked again."""
-        self.wait()
-        if self._error is not None:
-            raise self._error
+        error = self.error()
+        if error is not None:
+            raise error
         return self._told[0]
 
 

@@ -171,7 +171,10 @@ class Oracle(Protocol):
         ...
 
     def replay(self, episodes: Sequence[Episode]) -> list[Replayed]:
-        """Each episode in both worlds, world B in opposite order; results in input order. `also` is run in world A."""
+        """Each episode in both worlds, world B in opposite order; results in input order.
+
+        `also` is run in one of the two: see `Replayed.further`.
+        """
         ...
 
     def suspects(self) -> tuple[str, ...]:

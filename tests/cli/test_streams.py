@@ -106,6 +106,36 @@ def test_output_that_nobody_takes_ends_in_a_status_of_the_command(tmp_path: Path
     assert process.returncode == 41
 
 
+MISTAKEN = """
+import os, click
+from bfcl.cli import show
+from bfcl.cli.streams import open_streams
+
+@click.command()
+@click.pass_obj
+def mistake(manner):
+    manner.status_of = lambda error: 40 + len(error.problems)
+    raise click.UsageError("no such thing")
+
+open_streams()
+os._exit(show.run(mistake, [], terminal=False))
+"""
+
+
+def test_usage_error_that_nobody_takes_keeps_its_status(tmp_path: Path) -> None:
+    (tmp_path / "mistake.py").write_text(MISTAKEN, encoding="utf-8")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "mistake.py"],
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
 def test_directory_that_is_gone_is_told(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -17,10 +17,11 @@ from bfcl.evaluate.records import Script
 from bfcl.evaluate.run.asked import EpisodeChat
 from bfcl.evaluate.run.episodes import Played
 from bfcl.evaluate.run.evidence import Used
-from bfcl.evaluate.run.how import Progress
+from bfcl.evaluate.run.how import Headway
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.trials import CandidateRun
 from bfcl.evaluate.run.trials import Playing as RealPlaying
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.evaluate.score.aggregate import Identities
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings, Repeats
@@ -70,7 +71,7 @@ class Playing:
         self.meter = Meter(Envelope(path=Path("e"), eval_config_path=Path("c")))
         self.live = Answering(answer)
         self.played: list[tuple[str, int]] = []
-        self.stop_causes: Mapping[str, int] = {}
+        self.stop_causes: Mapping[Cause, int] = {}
         """Of the run that it was measured in."""
 
     async def play(self, task_id: str, trial: int) -> Played:
@@ -90,9 +91,9 @@ class Quiet:
 
 class Shown:
     def __init__(self) -> None:
-        self.standings: list[Progress] = []
+        self.standings: list[Headway] = []
 
-    def show(self, standing: Progress) -> None:
+    def show(self, standing: Headway) -> None:
         self.standings.append(standing)
 
     def warn(self, _: object) -> None:

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.errors import Problem
-from bfcl.evaluate.run.how import Progress
+from bfcl.evaluate.run.how import Headway
 from bfcl.graph.eval_progress import EvalProgress, abridged, evaluation_line, pace
 from bfcl.graph.progress import PLAIN_INTERVAL_S
 
 
-def standing(done: int, *, total: int = 4) -> Progress:
-    return Progress(
+def standing(done: int, *, total: int = 4) -> Headway:
+    return Headway(
         alias="small", done=done, total=total, successes=done // 2, infrastructure_stops=min(done, 1), tokens=10 * done
     )
 

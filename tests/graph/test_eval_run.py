@@ -8,7 +8,8 @@ import pytest
 
 from bfcl.errors import EvalError
 from bfcl.evaluate.settings.envelope import Envelope
-from bfcl.graph.eval_run import run_envelope
+from bfcl.graph.eval_run import gap_lines, run_envelope
+from bfcl.pack.layout import shown
 from tests.evaluate.arena import KEY, Arena, publish_arena, put, served
 
 
@@ -126,8 +127,8 @@ def test_run_of_which_nothing_was_measured_is_written_and_told_and_then_refused_
         assert str(problem) == (
             "eval_nothing_measured: scripted: all 4 tasks ended for reasons that are not the candidate's, so that its "
             "rate of 0 is no score: transport_error (Connection refused), 4 times\n"
-            "  fix: check endpoint http://127.0.0.1:9/v1 and the model's name there, then evaluate into another "
-            "output_dir: no answer is on record here to go on from"
+            "  fix: check that a server runs at http://127.0.0.1:9/v1, then evaluate into another output_dir: no "
+            "answer is on record here to go on from"
         )
         assert lines[0] == 'status: "completed"'
         *_, calls, rate = capfd.readouterr().err.splitlines()
@@ -153,8 +154,8 @@ def test_run_that_was_stopped_in_part_warns_and_passes(
         "max_turns_exceeded, 3 times"
     )
     assert fix == (
-        f"  fix: raise `limits.max_turns`, then evaluate into another output_dir with {arena.out('short')} as "
-        "`--resume-from` (`resume_from`): what was answered is not asked again"
+        "  fix: raise `limits.max_turns`, then evaluate into another output_dir with `--resume-from "
+        f"{shown(arena.out('short'))}` (`resume_from`): what was answered is not asked again"
     )
 
 
@@ -186,3 +187,22 @@ def test_replayed_run_says_that_nobody_was_asked(
 def _calls(path: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
     ran(Envelope(path=path, eval_config_path=path))
     return [line for line in capfd.readouterr().err.splitlines() if line.startswith("calls: ")]
+
+
+def test_gap_is_told_after_what_was_stopped_on_either_side() -> None:
+    def side(successes: int, tasks: int, stops: int) -> dict[str, int]:
+        return {"successes": successes, "tasks": tasks, "non_candidate_stops": stops}
+
+    gap = {"value": 0.5, "interval": {"low": -0.25, "high": 1.0}}
+    entries = [
+        {"alias": "a", "seen": side(4, 4, 0), "held_out": side(1, 2, 1), "gap": gap},
+        {"alias": "b", "seen": side(4, 4, 0), "held_out": side(0, 2, 2), "gap": None},
+    ]
+    report = {"candidates": [{**entry, "gap_excluding_non_candidate_stops": None} for entry in entries]}
+    assert list(gap_lines(report)) == [
+        "a: 4 of 4 public tasks (0 stopped by the run), 1 of 2 held-out tasks (1 stopped by the run): gap +50.0% "
+        "(-25.0% to +100.0%), without stops not measured",
+        "b: 4 of 4 public tasks (0 stopped by the run), 0 of 2 held-out tasks (2 stopped by the run): gap not "
+        "measured, without stops not measured",
+    ]
+    assert list(gap_lines({})) == []

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bfcl.graph.say import say
+from bfcl.graph.say import say, warn
 
 
 def test_lines_reach_a_terminal_that_cannot_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +39,13 @@ def test_control_characters_are_spelt_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "__stdout__", real)
     say(["\x1b[2Jred\x9b\r", "a\tb"])
     assert real.getvalue() == "\\x1b[2Jred\\x9b\\x0d\na\tb\n"
+
+
+def test_warning_that_nobody_takes_is_dropped_and_leaves_the_stream_fit_for_its_last_flush(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 a stream
+        monkeypatch.setattr(sys, "__stderr__", full)
+        warn("one")
+        warn("other")
+        full.flush()

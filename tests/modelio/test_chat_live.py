@@ -8,6 +8,7 @@ import logging
 import ssl
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from email.utils import formatdate
@@ -81,7 +82,7 @@ def test_hashed_bytes_go_out_with_the_credential_and_little_else() -> None:
     assert seen.body == one.body_text.encode()
     assert seen.headers == {
         "host": server.url.removeprefix("http://").removesuffix("/v1"),
-        "connection": "keep-alive",
+        "connection": "close",
         "accept": "application/json",
         "accept-encoding": "identity",
         "user-agent": "bfcl",
@@ -110,7 +111,7 @@ def test_usable_reply_is_a_completed_call() -> None:
     assert sha256_of(attempt.raw_response.encode()) == attempt.raw_response_hash == told.response.raw_response_hash
 
 
-def test_connection_is_kept_and_no_cookie_comes_back() -> None:
+def test_connections_are_not_kept_and_no_cookie_comes_back() -> None:
     async def ask() -> Server:
         async with serving(well(set_cookie="a=b; Path=/")) as server:
             of = candidate(server.url)
@@ -120,29 +121,8 @@ def test_connection_is_kept_and_no_cookie_comes_back() -> None:
         return server
 
     server = run(ask())
-    assert (len(server.seen), server.connections) == (3, 1)
+    assert (len(server.seen), server.connections) == (3, 3)
     assert all("cookie" not in seen.headers for seen in server.seen)
-
-
-def test_connection_that_the_server_closed_meanwhile_costs_no_attempt() -> None:
-    async def ask() -> tuple[ChatOutcome, Server]:
-        closed = asyncio.Event()
-
-        async def once(answering: Answering) -> None:
-            await well()(answering)
-            answering.writer.close()
-            await answering.writer.wait_closed()
-            closed.set()
-
-        async with serving(once) as server:
-            of = candidate(server.url)
-            async with live(of, max_parallel=1) as chat:
-                await chat.complete(request(of), far())
-                await closed.wait()
-                return await chat.complete(request(of, turn=1), far()), server
-
-    told, server = run(ask())
-    assert ([attempt.status for attempt in told.attempts], server.connections) == (["completed"], 2)
 
 
 def test_netrc_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,6 +516,31 @@ def test_credential_shows_in_no_refusal() -> None:
     while seen is not None:
         assert KEY not in f"{seen!r} {seen} {vars(seen)}"
         seen = seen.__cause__ or seen.__context__
+
+
+def in_base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def with_percents(text: str) -> str:
+    return "".join(f"%{ord(letter):02x}" for letter in text)
+
+
+@pytest.mark.parametrize("header", ["x_request_id", "request_id", "x_nv_request_id"])
+@pytest.mark.parametrize(
+    "value", [KEY, in_base64(KEY), in_base64(f"Bearer {KEY}"), f"r-1/{in_base64(f'.{KEY}.')}", with_percents(KEY)]
+)
+@pytest.mark.parametrize("status", [200, 503])
+def test_request_id_with_the_credential_in_any_spelling_is_not_kept(status: int, value: str, header: str) -> None:
+    told, _ = outcome(saying(status, json.dumps(reply()).encode(), **{header: value}))
+    assert told.status == ("completed" if status == 200 else "retry_exhausted")
+    assert [attempt.provider_request_id for attempt in told.attempts] == [None] * len(told.attempts)
+    assert value not in json.dumps(told.to_json())
+
+
+def test_credential_of_digits_is_no_time_to_wait() -> None:
+    told, _ = outcome(saying(503, retry_after="90210007"), environment={"KILN_KEY": "90210007"}, max_retries=0)
+    assert told.attempts[0].retry_after_s is None
 
 
 QUOTED = 'canary-"5b1f\\0c9/e7d'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -81,6 +82,17 @@ def test_directory_is_refused_with_what_the_system_says(own: OwnFile) -> None:
     assert refused(lambda: own.open(os.O_RDWR)) == (
         f"{own.path}: cache_invalid: cannot be opened: Is a directory\n  fix: start a new file"
     )
+
+
+def test_system_that_opens_nothing_more_is_not_told_as_a_fault_of_the_file(own: OwnFile) -> None:
+    own.path.write_bytes(b"kept")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            own.open(os.O_RDWR)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_pipe_is_opened_without_waiting_for_a_writer(own: OwnFile) -> None:

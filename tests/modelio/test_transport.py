@@ -6,13 +6,14 @@ import logging
 import socket
 import ssl
 import threading
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bfcl.modelio.transport import MAX_BODY_BYTES, HttpTransport, Post, Reply, TransportFailure
+from bfcl.modelio.transport import KEPT, MAX_BODY_BYTES, HttpTransport, Post, Reply, TransportFailure, harmless
 from tests.embedding_server import Answer, Seen, refusing, saying, serving, silent, unused_port
 
 SECRET = "sentinel-4f9a8b7c"
@@ -208,24 +209,48 @@ def test_certificate_is_checked(transport: HttpTransport, tmp_path: Path, monkey
     assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize("surplus", [b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond", b"\n"])
-def test_what_a_server_sends_too_much_answers_no_other_request(surplus: bytes) -> None:
-    """Both replies of a server in one piece, on a connection that it keeps open."""
+@pytest.mark.parametrize("surplus", [b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond", b"\r\n", b"\n"])
+@pytest.mark.parametrize("secured", [False, True], ids=["plain", "tls"])
+def test_what_a_server_sends_too_much_answers_no_other_request(
+    secured: bool, surplus: bytes, request: pytest.FixtureRequest
+) -> None:
+    """Answer and surplus in one piece or in two, on connections that the server keeps open."""
+    context: ssl.SSLContext | None = request.getfixturevalue("tls") if secured else None
     first = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfirst"
     with socket.create_server(("127.0.0.1", 0)) as listening, HttpTransport() as transport:
 
-        def serve(answers: list[bytes]) -> None:
+        def serve(answers: list[list[bytes]]) -> None:
             for answer in answers:
                 taken, _ = listening.accept()
+                if context is not None:
+                    taken = context.wrap_socket(taken, server_side=True)
                 kept.append(taken)
                 taken.recv(65_536)
-                taken.sendall(answer)
+                with suppress(OSError):
+                    for piece in answer:
+                        taken.sendall(piece)
 
         kept: list[socket.socket] = []
-        serving_all = threading.Thread(target=serve, args=([first + surplus, first.replace(b"first", b"third")],))
+        answers = [[first + surplus], [first.replace(b"first", b"third"), surplus], [first]]
+        serving_all = threading.Thread(target=serve, args=(answers,))
         serving_all.start()
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        assert [transport.post(post(url), 5).body for _ in range(2)] == [b"first", b"third"]
+        url = f"http{'s' if secured else ''}://127.0.0.1:{listening.getsockname()[1]}/v1"
+        assert [transport.post(post(url), 5).body for _ in range(3)] == [b"first", b"third", b"first"]
         serving_all.join()
         for taken in kept:
             taken.close()
+
+
+def test_each_request_says_that_its_connection_serves_no_other(transport: HttpTransport) -> None:
+    with serving(saying(b"fine")) as server:
+        for _ in range(2):
+            transport.post(post(f"{server.url}/x"), 5)
+    assert [seen.headers["connection"] for seen in server.seen] == ["close", "close"]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_header_that_hands_the_credential_back_is_not_kept(name: str) -> None:
+    coded = b64encode(f"Bearer {SECRET}".encode()).decode()
+    for value in (SECRET, f"r-{SECRET}-1", coded, "".join(f"%{ord(letter):02x}" for letter in SECRET)):
+        assert harmless({name: value}, SECRET) == {}
+    assert harmless({name: "17"}, SECRET) == harmless({name: "17"}, None) == {name: "17"}

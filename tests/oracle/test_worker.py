@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -322,10 +323,12 @@ def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):
 
 
 def test_interrupt_that_wakes_nobody_ends_a_run_all_the_same(packs):
-    noticed, outlasted = threading.Event(), []
+    noticed, outlasted, before = threading.Event(), [], descendants(os.getpid())
 
     def interrupt():
-        while len(descendants(os.getpid())) < 2:  # the world, and the episode that hangs in it
+        patience = time.monotonic() + PATIENCE_S
+        # The world, and the episode that hangs in it.
+        while len(descendants(os.getpid()) - before) < 2 and time.monotonic() < patience:
             os.sched_yield()
         # Noted for the main thread, as when it waited for its turn to run: nothing wakes it from its wait.
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)

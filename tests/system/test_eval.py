@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -426,6 +427,32 @@ def test_resuming_from_no_earlier_run_is_refused(
     ended = evaluates("mine", "--resume-from", str(place))
     assert ended.status == 2
     assert f"configs/mine.yaml: eval_cli_invalid: resume_from {told}" in ended.err
+
+
+@pytest.mark.parametrize("name", [b"n\xff", "ü".encode()])
+def test_place_that_no_locale_can_tell_is_refused_in_words(arena: Arena, candidate: Candidate, name: bytes) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"} if name != b"n\xff" else {}
+    arena.configure("mine", candidate.base_url)
+    place = os.fsencode(arena.root) + b"/" + name
+    Path(os.fsdecode(place)).mkdir()
+    command = [sys.executable, "-m", "bfcl", "eval", "--config", str(arena.root / "configs" / "mine.yaml")]
+    for dry in ([], ["--dry-run"]):
+        environment = {**arena.environment(), **plain}
+        done = subprocess.run([*command, *dry], cwd=place, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "the working directory, is no text in the encoding of this locale" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_standard_error_that_takes_no_more_stops_nothing(arena: Arena, candidate: Candidate) -> None:
+    arena.configure("mine", candidate.base_url, put("limits", "max_turns", value=1))
+    command = [sys.executable, "-m", "bfcl", "eval", "--config", "configs/mine.yaml"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, cwd=arena.root, env=arena.environment(), stdout=subprocess.PIPE, stderr=full, check=False
+        )
+    assert done.returncode == 0
+    assert b'status: "completed"' in done.stdout
 
 
 # --- what lies there already ---

@@ -15,7 +15,7 @@ import pytest
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.evaluate.records import Script, ScriptTurn
-from bfcl.evaluate.scripted.behaviours import BEHAVIOURS, departed
+from bfcl.evaluate.scripted.behaviours import departed
 from bfcl.evaluate.scripted.said import Made, gold_play
 from bfcl.evaluate.scripted.server import Conduct
 from bfcl.evaluate.settings.model import Mode
@@ -99,7 +99,7 @@ class Run:
 
 def _departure(model: str, script: Script) -> int | None:
     play = departed(model, script.task_id, script)
-    if play is None or BEHAVIOURS[model].still_right or (model == "scripted-permuted" and script.call_order == "any"):
+    if play is None or model in RIGHT or (model == "scripted-permuted" and script.call_order == "any"):
         return None
     right = gold_play(script)
     return next(place for place, said in enumerate(play) if said != right[place])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -64,6 +66,92 @@ def every_row(project: Project) -> tuple[list[ExportRow], list[ExportRow]]:
     settings = load_settings(configure(project, "http://127.0.0.1:9/v1", ["held_out_eval"]))
     private = asyncio.run(private_tasks(settings, verify_source(settings, probe_oracle=True)))
     return published_rows(open_release(project.run_dir)), [one.row for one in private.tasks]
+
+
+def opening(row: ExportRow) -> object:
+    """What the user says first."""
+    return next(message["content"] for message in row.messages if message["role"] == "user")
+
+
+def told_of(out: Path) -> dict[str, Any]:
+    (one,) = json.loads((out / "held_out_eval_report.json").read_bytes())["candidates"]
+    return dict(one)
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [["held_out_eval"], pytest.param(["trace", "held_out_eval"], marks=pytest.mark.slow)],
+)
+def test_stops_on_either_side_are_told_and_a_side_without_any_measured_task_ends_in_nothing_measured(
+    kept_back: Project,
+    tmp_path: Path,
+    modes: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    project = kept_back.copy(tmp_path / "project")
+    monkeypatch.chdir(project.root)
+    monkeypatch.setenv(KEY, CANARY)
+    public, private = every_row(project)
+    out = project.root / "build" / "eval" / "mine"
+    ended, counts = [], []
+    said = {opening(row) for row in private}
+    # The candidate refuses by 400 what it does not know; a private task that begins as a public one is none of that.
+    for rows in (public, [row for row in public if opening(row) not in said]):
+        with served(rows) as candidate:
+            path = str(configure(project, candidate.base_url, modes))
+            ended.append(run(cli, ["eval", "--config", path], terminal=True))
+        seen, hidden, gap = (told_of(out)[name] for name in ("seen", "held_out", "gap"))
+        assert seen["successes"] == seen["tasks"] - seen["non_candidate_stops"] == len(rows)
+        assert hidden["successes"] == hidden["tasks"] - hidden["non_candidate_stops"]
+        assert (gap is None) == (hidden["successes"] == 0)
+        counts.append(hidden["non_candidate_stops"])
+        shutil.rmtree(out)
+    printed = capfd.readouterr()
+    assert ended == [0, 3]
+    count, (stopped, every) = len(private), counts
+    assert 0 < stopped < every == count
+    assert (
+        f"tasks_stopped: scripted-gold: {stopped} of {count} held-out tasks were stopped by the run and count as "
+        f"failed, in the gap, too: HTTP 400 Bad Request, {stopped} times\n"
+    ) in printed.err
+    assert (
+        f"eval_nothing_measured: scripted-gold: all {count} held-out tasks ended for reasons that are not the "
+        f"candidate's, so that its rate of 0 is no score, and the gap was not measured: HTTP 400 Bad Request, {count} "
+        "times\n"
+    ) in printed.err
+    secrets = (*SECRETS, *(row.task_id for row in private))
+    assert not [word for word in secrets if word in printed.out + printed.err]
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [["held_out_eval"], pytest.param(["trace", "held_out_eval"], marks=pytest.mark.slow)],
+)
+def test_endpoint_that_is_down_leaves_neither_side_of_the_gap(
+    kept_back: Project,
+    tmp_path: Path,
+    modes: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    project = kept_back.copy(tmp_path / "project")
+    monkeypatch.chdir(project.root)
+    monkeypatch.setenv(KEY, CANARY)
+    path = configure(project, "http://127.0.0.1:9/v1", modes)
+    path.write_text(path.read_text().replace("max_retries: 2", "max_retries: 0"), encoding="utf-8")
+    assert run(cli, ["eval", "--config", str(path)], terminal=True) == 3
+    printed = capfd.readouterr()
+    refusals = [line for line in printed.err.splitlines() if line.startswith("eval_nothing_measured: ")]
+    assert [line.partition(" ended for ")[0].partition(" tasks")[0].split()[-1] for line in refusals] == [
+        "public",
+        "held-out",
+    ]
+    assert 'status: "completed"' in printed.out
+    one = told_of(project.root / "build" / "eval" / "mine")
+    assert (one["gap"], one["gap_excluding_non_candidate_stops"]) == (None, None)
+    for side in ("seen", "held_out"):
+        assert one[side]["non_candidate_stops"] == one[side]["tasks"] > 0
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,34 @@ def test_page_of_thousands_of_failures_opens_with_one_page_of_them(tmp_path: Pat
     assert shown.opened == 1
 
 
+def test_address_of_a_gate_without_failures_shows_none_and_says_so(page: Path, profile: Path) -> None:
+    shown = browse(page, profile, "#gate=schema_valid&candidate=novice")
+    assert shown.console == []
+    assert (shown.count, shown.tasks) == ("0 of 62 failed tasks", [])
+    assert (
+        "<p>No failed task on this page has candidate: novice; first failing gate: schema_valid.</p>"
+        '<button type="button">Show all failed tasks</button>'
+    ) in shown.dom
+
+
+def test_address_that_comes_to_name_no_failure_shows_none_until_all_are_asked_for(page: Path, profile: Path) -> None:
+    """The page's own script is followed by one that does what a person does."""
+    html = page.read_text(encoding="utf-8")
+    steps = (
+        "<script>const until = (ready, then) => ready() ? then() : setTimeout(() => until(ready, then), 20);"
+        "const told = () => document.getElementById('count').textContent;"
+        "const note = () => { document.body.dataset.steps = (document.body.dataset.steps ?? '') + told() + '|'; };"
+        "until(told, () => { note(); location.hash = 'template=gone';"
+        "until(() => told().startsWith('0 '), () => { note(); document.querySelector('#results-list button').click();"
+        "until(() => told().startsWith('62 '), note); }); });</script></body>"
+    )
+    acted = profile.parent / "acted.html"
+    acted.write_text(without_policy(html).replace("</body>", steps), encoding="utf-8")
+    shown = browse(acted, profile)
+    assert shown.console == []
+    assert 'data-steps="62 of 62 failed tasks|0 of 62 failed tasks|62 of 62 failed tasks|"' in shown.dom
+
+
 def test_failures_are_found_by_what_went_wrong_first(page: Path, profile: Path) -> None:
     shown = browse(page, profile, "#what=it+called+another+tool+than+expected")
     assert shown.console == []
@@ -178,23 +206,35 @@ def test_failures_are_found_by_what_went_wrong_first(page: Path, profile: Path) 
     )
 
 
-def test_labels_of_charts_lie_within_their_charts(tmp_path: Path, profile: Path) -> None:
-    """Measured by the browser, with its own fonts: the text that starts furthest left still starts inside."""
-    names = ("some-model-3.1-70b-instruct-turbo", "other-model-2.5-coder-32b-instruct-awq")
+def without_policy(html: str) -> str:
+    """The page without the rule that lets no other script run."""
+    open_page = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", html)
+    assert open_page != html
+    return open_page
+
+
+@pytest.mark.parametrize("width", [500, 1200])
+def test_charts_fill_their_cards_and_show_names_bars_and_values(tmp_path: Path, profile: Path, width: int) -> None:
+    """Measured by the browser, with its own fonts."""
+    names = ("tiny-765d849f5a630c70:some-model-3.1-70b-instruct-turbo", "other-model-2.5-coder-32b-instruct-awq")
     data = page_data({name: [ANSWERS["wrong_value"], None] for name in names})
     html = eval_page(data).html.decode()
     measured = tmp_path / "measured.html"
     script = (
-        "<script>for (const svg of document.querySelectorAll('figure svg')) { const box = svg.getBoundingClientRect();"
-        "for (const text of svg.querySelectorAll('text')) { const own = text.getBoundingClientRect();"
-        "const fits = own.left >= box.left && own.right <= box.right + 1;"
-        "text.setAttribute('data-fits', fits ? 'yes' : 'no'); } }</script></body>"
+        "<script>for (const chart of document.querySelectorAll('.shares')) { const box = chart.getBoundingClientRect();"
+        "const card = chart.closest('figure').clientWidth;"
+        "const inside = [...chart.children].every((each) => { const own = each.getBoundingClientRect();"
+        "return own.width > 0 && own.left >= box.left - 1 && own.right <= box.right + 1; });"
+        "const track = chart.querySelector('.track').getBoundingClientRect().width;"
+        "chart.setAttribute('data-fits', inside && box.width > .85 * card && track > .25 * card ? 'yes' : 'no'); }"
+        "for (const cell of document.querySelectorAll('#comparison > .scroll td'))"
+        "cell.setAttribute('data-seen', cell.getBoundingClientRect().right <= innerWidth ? 'yes' : 'no');"
+        "document.body.setAttribute('data-over', document.documentElement.scrollWidth - innerWidth);</script></body>"
     )
-    policy = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", html)
-    assert policy != html
-    measured.write_text(policy.replace("</body>", script), encoding="utf-8")
-    dom = browse(measured, profile, "", "--window-size=1280,2000").dom
-    assert dom.count('data-fits="yes"') > 20
+    measured.write_text(without_policy(html).replace("</body>", script), encoding="utf-8")
+    dom = browse(measured, profile, "", f"--window-size={width},2000").dom
+    assert dom.count('data-fits="yes"') == len(names) + 7
     assert 'data-fits="no"' not in dom
-    for name in names:
-        assert re.search(rf"<text[^>]*>{re.escape(name)}</text>", dom)
+    assert dom.count('data-seen="yes"') == 9
+    assert 'data-seen="no"' not in dom
+    assert re.search(r'data-over="(-[0-9]+|0)"', dom)

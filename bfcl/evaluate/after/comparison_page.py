@@ -19,11 +19,22 @@ def p_text(p_value: Json) -> str:
     return f"{p_value:.1e}" if 0 < p_value < _SMALL else f"{p_value:.{_DIGITS}f}"
 
 
+def decides(p_value: str) -> str:
+    """What to believe where the interval of a difference and a p value disagree; `p_value` is what that is called."""
+    return (
+        f"Whether the two differ, {p_value} decides; the interval may say otherwise, since it draws whole templates, "
+        "and over few of them it is too narrow."
+    )
+
+
 def difference_text(document: Mapping[str, Json]) -> str:
-    """The difference of a comparison with its interval: `0.3000, 95 % interval 0.1000 to 0.5000`."""
+    """The difference of a comparison with its interval, and what to believe where that and p disagree."""
     difference = _block(document["difference"])
-    interval = _block(difference["clustered_by_template_id"])["interval"]
-    return f"{_number(difference['value'])}, 95 % interval {_interval(interval)}"
+    clustered = _block(difference["clustered_by_template_id"])
+    value, clusters = _number(difference["value"]), clustered["clusters"]
+    if clustered["interval"] is None:
+        return f"{value}, no interval: all tasks are of one template"
+    return f"{value}, 95 % interval {_interval(clustered['interval'])} over {clusters} templates. {decides('p')}"
 
 
 def stops_text(document: Mapping[str, Json]) -> str:
@@ -60,6 +71,9 @@ def _lines(document: Mapping[str, Json]) -> Iterator[str]:
         yield f"| {name} | {_number(first[name])} | {_number(second[name])} |"
     yield f"| 95 % interval | {_interval(first['interval'])} | {_interval(second['interval'])} |"
     yield ""
+    if document["paired_tasks"] and any(side["interval"] is None for side in (first, second)):
+        yield "No interval of a rate is given over several trials: those of one task are not independent."
+        yield ""
     for side in (first, second):
         if not side["verified"]:
             name = f"{code(str(side['alias']))} of {code(str(side['eval_run_id']))}"
@@ -81,10 +95,8 @@ def _statistics(document: Mapping[str, Json]) -> Iterator[str]:
     word = "differ" if document["significant"] else "cannot be told apart"
     yield f"The two {word}: exact McNemar p = {p_text(document['mcnemar_exact_p'])}."
     yield ""
-    yield (
-        f"First less second: {difference_text(document)} "
-        f"(bootstrap over {clustered['clusters']} templates, seed {clustered['seed']})."
-    )
+    told = difference_text(document).rstrip(".")
+    yield f"First less second: {told}. Bootstrap seed: {clustered['seed']}."
     yield ""
     yield "| both | first only | second only | neither |"
     yield "|---:|---:|---:|---:|"

@@ -19,9 +19,11 @@ _LONGEST: Final = 2_000
 _RUNS: Final = re.compile(r"`+")
 
 
-def failures_page(alias: str, failures: Sequence[Failure], tasks: int) -> str:
-    """The page of one candidate: what failed how often, then every failed task."""
-    lines = [f"# Failed tasks of {code(alias)}", "", f"{len(failures)} of {tasks} tasks failed.", ""]
+def failures_page(alias: str, failures: Sequence[Failure], *, tasks: int, trials: int) -> str:
+    """The page of one candidate: what failed how often, then every failed task. `trials` are planned of each task;
+    the failures are those of the first."""
+    trial = f" in the first of {trials} trials, the only one that this page tells of" if trials > 1 else ""
+    lines = [f"# Failed tasks of {code(alias)}", "", f"{len(failures)} of {tasks} tasks failed{trial}.", ""]
     lines += _summary(failures)
     for failure in failures:
         lines += _task(failure)

@@ -95,8 +95,8 @@ class RecordedAnswers:
     def _why(self) -> str:
         return self._evidence.detail or ""
 
-    def _happened(self, answered: Sequence[Execution]) -> Iterator[Happened]:
-        for one in answered:
+    def _happened(self, told: Sequence[Execution]) -> Iterator[Happened]:
+        for one in told:
             yield Happened(
                 status=one.status,
                 result=one.result,

@@ -216,7 +216,7 @@ def _source(block: _Source, paths: _Paths, where: Whereabouts) -> ClaimedSource:
     wanted = block["run_manifest"]["content_hash"]
     seen = sha256_file(manifest)
     if seen != wanted:
-        raise EvalError(_source_gone(manifest, f"has {seen}; the evaluation was made of {wanted}"))
+        raise EvalError(_replaced(manifest, document.get("run_id"), block["run_id"]))
     oracle = block["oracle"]
     return ClaimedSource(
         manifest=manifest,
@@ -228,6 +228,15 @@ def _source(block: _Source, paths: _Paths, where: Whereabouts) -> ClaimedSource:
         lineage_policy=str(document["lineage_policy"]),
         gold_eligible=document["gold_eligible"] is True,
         oracle_hash=None if oracle is None else Digest(oracle["resource"]["content_hash"]),
+    )
+
+
+def _replaced(manifest: Path, seen: Json, wanted: str) -> Problem:
+    other = "is of the same run, but was edited" if seen == wanted else f"is of run {seen}"
+    return dataclasses.replace(
+        unusable(manifest, f"{other}; the evaluation was made of run {wanted}"),
+        fix="name the directory that holds that run with --run-dir; where `doit generate` has replaced it and no copy "
+        "is left, evaluate the new run",
     )
 
 

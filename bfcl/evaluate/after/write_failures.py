@@ -66,7 +66,8 @@ def write_failures(
         alias = measured.alias
         refused = states.refused if any(map(_has_state, failures)) else None
         one = FailureFiles(target / f"{alias}.md", target / f"{alias}.jsonl", len(failures), refused)
-        contents[one.page] = failures_page(alias, failures, measured.task_count).encode() + _remark(refused)
+        page = failures_page(alias, failures, tasks=measured.task_count, trials=settings.repeats.trials)
+        contents[one.page] = page.encode() + _remark(refused)
         contents[one.lines] = b"".join(_line(failure, refused) for failure in failures)
         written[alias] = one
     write_once(contents, fix=ELSEWHERE)

@@ -14,6 +14,7 @@ from bfcl.evaluate.drive.task_spec import TaskSpec, TaskSpecs
 from bfcl.evaluate.records import EpisodeEvidence, Script
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.exports.row import ExportRow
+from bfcl.modelio.exchange import ChatRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,18 @@ class Tasks:
         spec = self.spec(task_id)
         return LiveResults(SessionAnswers(desk, spec), spec, self.settings.scoring)
 
+    def first_request(self, task_id: str, seat: Seat) -> ChatRequest:
+        """What a conversation begins with, whatever comes of it. Raises: EvalError as `Asking.request`."""
+        script = self.scripts[task_id]
+        return self._asking(seat).request(script, script.seed_messages, 0)
+
     async def play(self, task_id: str, seat: Seat, results: Results) -> EpisodeEvidence:
         """Play one task. Raises: EvalError where the whole run has to stop, as `drive`."""
-        asking = Asking(
+        asking, scoring, limits = self._asking(seat), self.settings.scoring, self.settings.limits
+        return await drive(self.scripts[task_id], asking, results, scoring, limits)
+
+    def _asking(self, seat: Seat) -> Asking:
+        return Asking(
             candidate=seat.candidate,
             client=seat.client,
             mode="trace" if self.specs is None else "executable",
@@ -50,4 +60,3 @@ class Tasks:
             seed_policy=self.settings.repeats.seed_policy,
             clock=seat.clock,
         )
-        return await drive(self.scripts[task_id], asking, results, self.settings.scoring, self.settings.limits)

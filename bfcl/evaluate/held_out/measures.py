@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,23 +29,55 @@ def strata_of(row: ExportRow) -> tuple[Stratum, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a candidate did on some tasks."""
+
+    whole: Rate
+    """Of all; what the run stopped is no success."""
+    own: Rate
+    """Of those that the run did not stop."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **self.whole.to_json(),
+            "non_candidate_stops": self.whole.tasks - self.own.tasks,
+            "excluding_non_candidate_stops": self.own.to_json(),
+        }
+
+
+def standing(scores: Iterable[TaskScore]) -> Standing:
+    """How they came out."""
+    every = list(scores)
+    return Standing(whole=rate(every), own=rate(score for score in every if not score.non_candidate_stop))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Tasks that everybody may have seen beside tasks that nobody has."""
 
-    seen: Rate
-    held_out: Rate
+    seen: Standing
+    held_out: Standing
 
     def to_json(self) -> dict[str, Json]:
-        return {"seen": self.seen.to_json(), "held_out": self.held_out.to_json(), "gap": self._gap()}
+        """Both sides and two gaps, each None where nothing was measured on a side: stops alone make no gap."""
+        seen, held_out = self.seen, self.held_out
+        measured = seen.own.tasks > 0 and held_out.own.tasks > 0
+        return {
+            "seen": seen.to_json(),
+            "held_out": held_out.to_json(),
+            "gap": _gap(seen.whole, held_out.whole) if measured else None,
+            "gap_excluding_non_candidate_stops": _gap(seen.own, held_out.own),
+        }
 
-    def _gap(self) -> Json:
-        """Seen less held out. Its interval is wider than 95 % asks for: it holds wherever both others do."""
-        seen, held_out = self.seen.interval, self.held_out.interval
-        if seen is None or held_out is None:
-            return None
-        value = self.seen.successes / self.seen.tasks - self.held_out.successes / self.held_out.tasks
-        interval = Interval(low=seen.low - held_out.high, high=seen.high - held_out.low)
-        return {"value": value, "interval": interval.to_json()}
+
+def _gap(seen: Rate, held_out: Rate) -> Json:
+    """Seen less held out. Its interval is wider than 95 % asks for: it holds wherever both others do."""
+    ours, theirs = seen.interval, held_out.interval
+    if ours is None or theirs is None:
+        return None
+    value = seen.successes / seen.tasks - held_out.successes / held_out.tasks
+    interval = Interval(low=ours.low - theirs.high, high=ours.high - theirs.low)
+    return {"value": value, "interval": interval.to_json()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +87,13 @@ class Side:
     scores: Sequence[TaskScore]
     strata: Mapping[str, tuple[Stratum, ...]]
 
-    def by_stratum(self) -> dict[Stratum, Rate]:
-        """Rates by stratum. A task that calls several tools counts in the stratum of each."""
+    def by_stratum(self) -> dict[Stratum, Standing]:
+        """How each stratum came out. A task that calls several tools counts in the stratum of each."""
         found: dict[Stratum, list[TaskScore]] = {}
         for score in self.scores:
             for stratum in self.strata[score.task_id]:
                 found.setdefault(stratum, []).append(score)
-        return {stratum: rate(scores) for stratum, scores in found.items()}
+        return {stratum: standing(scores) for stratum, scores in found.items()}
 
     def failures(self) -> dict[str, Json]:
         """Tasks by failure code, codes sorted; a task counts once under each of its codes."""

@@ -6,10 +6,10 @@ Rule: evaluation.md §5-§9. Driver, oracle and scorer are those of every other 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.drive.desk import OracleDesk
@@ -19,12 +19,13 @@ from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.held_out.private import PrivateTask, mode_of
 from bfcl.evaluate.held_out.withheld import withheld
-from bfcl.evaluate.records import EpisodeStatus, TaskScore
+from bfcl.evaluate.records import TaskScore
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.settings.model import Candidate, EvalSettings
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.exports.row import ExportRow
 from bfcl.modelio.chat_live import Completing
+from bfcl.modelio.exchange import ChatOutcome
 from bfcl.pack.model import Pack
 
 
@@ -35,11 +36,31 @@ class Chat(Completing, Protocol):
         """Seconds, by which the deadlines of the episode are told."""
         ...
 
+    @property
+    def outcomes(self) -> Sequence[ChatOutcome]:
+        """How the calls of the episode were concluded, in their order."""
+        ...
+
+
+Part = Literal["public", "held-out"]
+"""Which side of the comparison a task stands on."""
+
+
+class Ended(NamedTuple):
+    """A task that was played."""
+
+    alias: str
+    """Whose it was."""
+    part: Part
+    score: TaskScore
+    last: ChatOutcome | None
+    """Of its last call, None where it made none."""
+
 
 class Host(Protocol):
     """The run around a held-out evaluation: who asks, and what is to be seen to between tasks.
 
-    What it is told of a task is how it ended. Nothing that a client of it concludes may be put on record.
+    It may count how tasks ended. Nothing that a client of it concludes may be put on record.
     """
 
     @property
@@ -55,7 +76,7 @@ class Host(Protocol):
         """Before every task. Raises: EvalError where the source changed."""
         ...
 
-    async def after_task(self, status: EpisodeStatus) -> None:
+    async def after_task(self, ended: Ended) -> None:
         """After every task. Raises: EvalError where the run is to stop."""
         ...
 
@@ -93,17 +114,19 @@ def _played_on(settings: EvalSettings, verified: VerifiedSource) -> Pack | None:
 class Table:
     """Where one candidate is asked: within a run, by clients of its own. `desk` is None where nothing runs."""
 
+    part: Part
     host: Host
     desk: OracleDesk | None
     candidate: Candidate
     client: Callable[[], Chat]
 
 
-async def played(tasks: Tasks, table: Table, *, hushed: bool = False) -> list[TaskScore]:
+async def played(tasks: Tasks, table: Table) -> list[TaskScore]:
     """Play every task once, `max_parallel_tasks` at a time; scores come in the order of the tasks.
 
-    Raises: EvalError where the whole run has to stop, `hushed` without the words of a task.
+    Raises: EvalError where the whole run has to stop, without the words of a task that is not public.
     """
+    hushed = table.part == "held-out"
     settings, scores = tasks.settings, dict[str, TaskScore]()
 
     async def play(task_id: str) -> None:
@@ -112,8 +135,9 @@ async def played(tasks: Tasks, table: Table, *, hushed: bool = False) -> list[Ta
         with withheld("a private task ended the run") if hushed else contextlib.nullcontext():
             seat = Seat(candidate=table.candidate, client=chat, clock=chat.clock)
             evidence = await tasks.play(task_id, seat, tasks.results(task_id, table.desk))
-            scores[task_id] = score_episode(tasks.scripts[task_id], evidence, settings.scoring)
-        await table.host.after_task(evidence.status)
+            score = scores[task_id] = score_episode(tasks.scripts[task_id], evidence, settings.scoring)
+        last = chat.outcomes[-1] if chat.outcomes else None
+        await table.host.after_task(Ended(table.candidate.alias, table.part, score, last))
 
     await in_flight(tasks.scripts, min(settings.limits.max_parallel_tasks, len(tasks.scripts)), play)
     return [scores[task_id] for task_id in tasks.scripts]

@@ -10,16 +10,15 @@ from bfcl.canonical import Json, readable_json
 from bfcl.errors import EvalError
 from bfcl.evaluate.artifacts.names import HELD_OUT_FILE
 from bfcl.evaluate.artifacts.reading import read_document, unusable
-from bfcl.evaluate.held_out.measures import Comparison, Side, compared
+from bfcl.evaluate.held_out.measures import Comparison, Side, compared, standing
 from bfcl.evaluate.score.intervals import CONFIDENCE
-from bfcl.evaluate.score.rates import rate
 from bfcl.evaluate.score.taxonomy import error_taxonomy_hash
 from bfcl.evaluate.settings.model import Candidate, EvalSettings, HeldOutEval
 from bfcl.evaluate.source.plan import Plan
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.files import write_atomic
 
-REPORT_VERSION: Final = "1.0"
+REPORT_VERSION: Final = "1.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class CandidateSides:
     held_out: Side
 
     def to_json(self) -> dict[str, Json]:
-        whole = Comparison(seen=rate(self.seen.scores), held_out=rate(self.held_out.scores))
+        whole = Comparison(seen=standing(self.seen.scores), held_out=standing(self.held_out.scores))
         return {
             "alias": self.candidate.alias,
             "canonical_id": self.candidate.canonical_id,

@@ -9,6 +9,7 @@ repeats are a matter of the public report. Rule: evaluation.md §2, last paragra
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from bfcl.evaluate.drive.desk import OracleDesk, open_desk
@@ -47,10 +48,11 @@ async def run_held_out(
     async with _desk(settings, verified, jobs=host.jobs) as desk:
         for candidate in settings.candidates:
             async with host.asking(candidate) as client:
-                table = Table(host=host, desk=desk, candidate=candidate, client=client)
+                table = Table(part="held-out", host=host, desk=desk, candidate=candidate, client=client)
                 given = (seen or {}).get(candidate.alias, ())
-                public_scores = given if public is None else await played(public, table)
-                hidden_scores = await played(hidden, table, hushed=True)
+                openly = dataclasses.replace(table, part="public")
+                public_scores = given if public is None else await played(public, openly)
+                hidden_scores = await played(hidden, table)
             candidates.append(
                 CandidateSides(
                     candidate=candidate,

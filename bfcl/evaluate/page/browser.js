@@ -155,8 +155,34 @@
     return [heading("Final state"), node("div", { class: "turn calls" }, table)];
   };
 
+  const FIELDS = ["candidate", "gate", "what", "answerable", "near", "status", "policy", "category", "difficulty", "language", "template"];
+  const form = at("filters");
+  let total = 0;
+
+  // The list drops a filter whose value no record has, and would show all of them: with an option of its own it keeps it.
+  const offerAddressed = () => {
+    const given = new URLSearchParams(location.hash.slice(1));
+    for (const field of FIELDS) {
+      const value = given.get(field);
+      const select = form.elements[field];
+      if (value && select.options.length && ![...select.options].some((option) => option.value === value)) {
+        select.append(node("option", { value }, `${value} (0)`));
+      }
+    }
+  };
+
+  const none = () => {
+    if (!total) return [];
+    const chosen = [...form.elements].filter((each) => each.name && each.value);
+    const told = chosen.map((each) => `${each.labels[0].firstChild.data.trim().toLowerCase()}: ${each.value}`);
+    const all = node("button", { type: "button" }, "Show all failed tasks");
+    all.addEventListener("click", () => form.reset());
+    return [node("p", {}, `No failed task on this page has ${told.join("; ")}.`), all];
+  };
+
   // Entries under the gate that failed first; the heading counts all that were found, not this page's.
   const arrange = (rows, item, start, found) => {
+    if (!rows.length) return none();
     const made = [];
     let last = null;
     let list = null;
@@ -174,19 +200,29 @@
 
   const rank = (row) => GATES.indexOf(row.gate);
 
+  // Before the list's own listener, which reads the address.
+  addEventListener("hashchange", offerAddressed);
+
   listing({
     section: "failures",
     results: "results-list",
-    fields: ["candidate", "gate", "what", "answerable", "near", "status", "policy", "category", "difficulty", "language", "template"],
+    fields: FIELDS,
     noun: "failed task",
     absent: "Failed tasks",
-    read: (packed) => packed.rows.sort((one, other) => rank(one) - rank(other)),
+    read: (packed) => {
+      total = packed.rows.length;
+      return packed.rows.sort((one, other) => rank(one) - rank(other));
+    },
     key: (row) => row.id,
     words,
     summary,
     whole: failure,
     arrange,
     order: { gate: GATES },
+    options: (field, options) => {
+      const value = new URLSearchParams(location.hash.slice(1)).get(field);
+      if (value && !options.some(([each]) => each === value)) options.push([value, 0]);
+    },
   });
 
   at("unfold").addEventListener("click", () => {

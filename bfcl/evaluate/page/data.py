@@ -11,6 +11,7 @@ from bfcl.evaluate.after.paired import Tries
 from bfcl.evaluate.after.sides import Side
 from bfcl.evaluate.page.usage import Usage
 from bfcl.evaluate.records import TaskScore
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.evaluate.score.breakdowns import Kinds
 from bfcl.evaluate.score.repeats import Repeated
 
@@ -29,7 +30,7 @@ class Entrant:
     failures: Iterable[Failure]
     """Of the first trial, each failed task once, in plan order. Read once."""
     usage: Usage
-    stops: Mapping[str, int]
+    stops: Mapping[Cause, int]
     """What stopped tasks of the first trial that the candidate did not stop, as recorded, and how many."""
 
 

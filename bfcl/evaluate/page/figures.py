@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bfcl.evaluate.page.chart import Chart, line
 from bfcl.evaluate.page.data import Labelled
 from bfcl.evaluate.page.rates import GateRate, Headline, Shares, by_kind, gate_rates
 from bfcl.evaluate.page.wording import OPEN, TITLES, between, percent, resampled
 from bfcl.evaluate.score.rates import Rate
-from bfcl.release.document.charts import LABEL_CHARACTERS, SHOWN, Span, clipped, spans
-from bfcl.release.document.figure import Figure
-
-LONGEST_LABEL: Final = 56
-"""Characters of a label beside a chart that has the whole width of the page."""
+from bfcl.release.document.charts import SHOWN
 
 _GATE_HEAD: Final = (
     "gate",
@@ -35,12 +32,11 @@ _KIND_TAIL: Final = (
 )
 
 
-def headline_figure(headlines: Sequence[Headline]) -> Figure:
+def headline_figure(headlines: Sequence[Headline]) -> Chart:
     """Every candidate's success rate."""
-    svg, _ = _drawn([_span(one.label, one.shares.all) for one in headlines])
-    return Figure(
+    return Chart(
         title="Task success rate",
-        svg=svg,
+        lines=tuple(line(one.label, one.shares.all) for one in headlines[:SHOWN]),
         head=(
             "candidate",
             "succeeded",
@@ -68,69 +64,44 @@ def headline_figure(headlines: Sequence[Headline]) -> Figure:
     )
 
 
-def gate_figure(one: Labelled) -> Figure:
+def gate_figure(one: Labelled) -> Chart:
     """How often each gate passed of the tasks it applies to."""
     gates = gate_rates(one.entrant.scores)
-    svg, wide = _drawn([_span(gate.gate, gate.rate) for gate in gates])
-    return Figure(
+    return Chart(
         title=f"Gates: {one.label}",
-        svg=svg,
+        lines=tuple(line(gate.gate, gate.rate) for gate in gates),
         head=_GATE_HEAD,
         rows=tuple(map(_gate_row, gates)),
-        wide=wide,
     )
 
 
-def kind_figure(candidates: Sequence[Labelled], dimension: str) -> Figure:
-    """Success by the values of a dimension, candidates beside each other."""
+def kind_figure(candidates: Sequence[Labelled], dimension: str) -> Chart:
+    """Success by the values of a dimension, candidates below each value where there are several."""
     found = {one.label: by_kind(one, dimension) for one in candidates}
     values = sorted(
         {value for kinds in found.values() for value in kinds}, key=lambda value: (value is None, value or "")
     )
-    lines = [
+    told = [
         (OPEN if value is None else value, label, kinds[value])
         for value in values
         for label, kinds in found.items()
         if value in kinds
     ]
     alone = len(candidates) == 1
-    svg, wide = _drawn(
-        [_span(value if alone else f"{value} · {label}", each.all) for value, label, each in lines[:SHOWN]]
-    )
-    return Figure(
+    return Chart(
         title=TITLES[dimension],
-        svg=svg,
+        lines=tuple(
+            line(value, each.all) if alone else line(label, each.all, group=value)
+            for value, label, each in told[:SHOWN]
+        ),
         head=(TITLES[dimension].lower(), *_KIND_TAIL),
-        rows=tuple(_kind_row(value, label, each) for value, label, each in lines),
-        note=_left_out(len(lines)),
-        wide=wide,
+        rows=tuple(_kind_row(value, label, each) for value, label, each in told),
+        note=_left_out(len(told)),
     )
-
-
-def _drawn(lines: Sequence[Span]) -> tuple[str, bool]:
-    """The chart, and whether its labels are so long that it needs the whole width of the page."""
-    labels = [shortened(line.label) for line in lines]
-    wide = any(clipped(label, LABEL_CHARACTERS) != label for label in labels)
-    told = [line._replace(label=label) for line, label in zip(lines, labels, strict=True)]
-    return spans(told, label_characters=LONGEST_LABEL if wide else LABEL_CHARACTERS), wide
-
-
-def shortened(label: str) -> str:
-    """A label that fits into the widest chart: both ends of a longer one, since names often differ in the last part."""
-    if len(label) <= LONGEST_LABEL:
-        return label
-    half = LONGEST_LABEL // 2
-    return f"{label[: half - 1]}…{label[-half:]}"
 
 
 def _counts(rate: Rate) -> tuple[str, str, str, str]:
     return f"{rate.successes:,}", f"{rate.tasks:,}", percent(rate.share), between(rate)
-
-
-def _span(label: str, rate: Rate) -> Span:
-    interval = rate.interval
-    low, high = (0.0, 0.0) if interval is None else (interval.low, interval.high)
-    return Span(label, rate.share, low, high, percent(rate.share))
 
 
 def _gate_row(one: GateRate) -> tuple[str, ...]:

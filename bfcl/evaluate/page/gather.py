@@ -21,7 +21,7 @@ from bfcl.evaluate.artifacts.result import CandidateResult
 from bfcl.evaluate.page.data import Entrant, Evaluation, PageData
 from bfcl.evaluate.page.usage import usage_of
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
-from bfcl.evaluate.run.unanswered import stop_cause
+from bfcl.evaluate.run.unanswered import Cause, stop_cause
 from bfcl.evaluate.score.breakdowns import kinds_of
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.result_rows import result_row
@@ -71,7 +71,7 @@ class _Reading:
         if self._every is not None:
             self._every.see(score)
 
-    def stop_causes(self, alias: str, calls: CandidateCache) -> Iterator[str]:
+    def stop_causes(self, alias: str, calls: CandidateCache) -> Iterator[Cause]:
         """One of each task that the run stopped."""
         for score, request_hash in self._stopped.get(alias, ()):
             found = None if request_hash is None else calls.exchange(request_hash)

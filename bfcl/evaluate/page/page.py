@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bfcl.canonical import Json
+from bfcl.evaluate.after.comparison_page import decides
 from bfcl.evaluate.after.failures import Failure
 from bfcl.evaluate.artifacts.names import MANIFEST
 from bfcl.evaluate.page import figures, tables
@@ -138,6 +139,10 @@ def _render(data: PageData, candidates: Sequence[Labelled], packed: Packed) -> b
         "comparison_rows": tables.comparison_rows(compared.made),
         "group_head": tables.GROUP_HEAD,
         "details": _details(compared.made, candidates),
+        "decides": decides("the adjusted p"),
+        "repeating": any(one.trials > 1 for _, one in repeats),
+        "planned": [(label, one.trials) for label, one in repeats],
+        "once": [one.label for one in candidates if one.entrant.repeated is None],
         "pass_head": tables.PASS_HEAD,
         "pass_rows": [row for label, one in repeats for row in tables.pass_rows(label, one)],
         "flip_head": tables.FLIP_HEAD,

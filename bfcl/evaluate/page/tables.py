@@ -11,6 +11,7 @@ from bfcl.evaluate.page.data import Labelled
 from bfcl.evaluate.page.rates import GateRate, gate_rates
 from bfcl.evaluate.page.usage import Usage
 from bfcl.evaluate.page.wording import NONE, OPEN, TITLES, milliseconds, percent, resampled
+from bfcl.evaluate.score.intervals import Bootstrap
 from bfcl.evaluate.score.repeats import Repeated
 
 
@@ -44,12 +45,17 @@ def comparison_rows(made: Sequence[Comparison]) -> list[tuple[str, ...]]:
             ),
             f"{one.tally.equal_otherwise:,}",
             f"{100 * one.difference:+.1f} points",
-            resampled(one.interval, signed=True),
+            _interval(one.interval),
             p_text(one.tally.p_value),
             p_text(one.adjusted),
         )
         for one in made
     ]
+
+
+def _interval(one: Bootstrap) -> str:
+    told = resampled(one, signed=True)
+    return told if one.interval is None else f"{told} ({one.clusters:,} templates)"
 
 
 COMPARISON_HEAD: Final = (

@@ -29,6 +29,8 @@ from bfcl.modelio.recorded_chat import Exchange
 from bfcl.pack.layout import shown
 
 GONE: Final = "resumed_directory_gone"
+NAME_ANOTHER: Final = "name the directory of the run to go on with, or leave `resume_from` out"
+"""The fix where the one that is named is of no use."""
 
 
 class Earlier(NamedTuple):
@@ -121,19 +123,20 @@ def _went_on_from(directory: Path) -> Path | None:
     document = read_document(directory / RESOLVED_CONFIG)
     paths = None if document is None else document.get("resolved_paths")
     named = paths.get(RESUME_FROM) if isinstance(paths, Mapping) else None
-    return Path(named) if isinstance(named, str) else None
+    return Path(named) if isinstance(named, str) and "\0" not in named else None
 
 
 def _check(envelope: Envelope, earlier: Path, directory: Path) -> None:
     message = None
+    fix = NAME_ANOTHER
     if os.path.realpath(earlier) == os.path.realpath(directory):
-        message = "is the output directory itself; expected that of an earlier run, which stays as it is"
+        message = f"is the output directory itself, {shown(directory)}; expected another than `outputs.output_dir`"
+        fix = "give `outputs.output_dir` another value: what an earlier run left stays as it is"
     elif not is_output_directory(earlier):
         message = f"holds neither {RESOLVED_CONFIG} nor {CANDIDATE_CACHE}; expected an output directory"
     elif (refusal := recorded_refusal(earlier)) is not None and not (earlier / CANDIDATE_CACHE).is_file():
         message = f"names {shown(earlier)}, which has no answer on record: {refusal}"
     if message is not None:
-        fix = "name the directory of the run to go on with, or leave `resume_from` out"
         path = shown(envelope.path)
         raise EvalError(
             Problem(code=CLI_INVALID, path=path, field=RESUME_FROM, message=f"{RESUME_FROM} {message}", fix=fix)

@@ -47,6 +47,11 @@ def tasks_of(prepared: Prepared) -> Tasks:
     return Tasks(settings=prepared.settings, scripts=prepared.scripts, rows=prepared.rows, specs=specs)
 
 
+def recorded_tasks(prepared: Prepared) -> Tasks:
+    """The same tasks with the results that their rows have: what a conversation comes to before anything runs."""
+    return Tasks(settings=prepared.settings, scripts=prepared.scripts, rows=prepared.rows, specs=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Player:
     """Plays the tasks of one candidate. `live` is asked for what no record answers."""

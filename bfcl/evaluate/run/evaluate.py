@@ -24,10 +24,11 @@ from bfcl.evaluate.run.preflight import Prepared, prepare, unset_credentials
 from bfcl.evaluate.run.records import open_records
 from bfcl.evaluate.run.related import check_related
 from bfcl.evaluate.run.remaining import remaining
+from bfcl.evaluate.settings.envelope import INVALID as CLI_INVALID
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.source.recheck import recheck
-from bfcl.files import Lock
+from bfcl.files import Lock, refuse_illegible
 from bfcl.pack.layout import shown
 
 LOCK_FILE: Final = ".eval.lock"
@@ -40,6 +41,12 @@ def evaluate(envelope: Envelope, settings: EvalSettings, how: How) -> Completed 
     Raises: EvalError with the code that stopped it; BfclError of other rooms, such as StageError `storage_failed` and
     DriftError `run_locked`; KeyboardInterrupt, with every concluded call on record and no manifest.
     """
+    for path, what in (
+        (Path.cwd(), "the working directory"),
+        (envelope.path.absolute(), "where the configuration lies"),
+        (settings.outputs.output_dir, "the output directory"),
+    ):
+        refuse_illegible(path, what, EvalError, CLI_INVALID)
     try:
         if envelope.dry_run:
             return _dry(envelope, settings, how)

@@ -5,7 +5,7 @@ Compared by sums of digests, so that a run of any length needs no more memory fo
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from bfcl.canonical import Json
 from bfcl.digest import sha256_json
@@ -16,6 +16,14 @@ from bfcl.evaluate.records import EpisodeEvidence
 from bfcl.evaluate.run.records import Records
 
 _MODULUS: Final = 1 << 256
+
+
+class Total(NamedTuple):
+    """What tells two heaps of things apart."""
+
+    digests: int
+    """The sum of their digests, as long as one."""
+    number: int
 
 
 class DigestSum:
@@ -31,9 +39,9 @@ class DigestSum:
         self._count += 1
 
     @property
-    def total(self) -> tuple[int, int]:
-        """(sum of digests, number)."""
-        return self._sum, self._count
+    def total(self) -> Total:
+        """Of all that was counted in."""
+        return Total(self._sum, self._count)
 
 
 class Used:

@@ -14,7 +14,7 @@ from bfcl.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Headway:
     """How far one candidate is. Counts are of episodes, re-driven trials among them."""
 
     alias: str
@@ -29,7 +29,7 @@ class Progress:
 class Showing(Protocol):
     """Who shows a person how far a run is."""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, headway: Headway) -> None:
         """After every episode, and once with `done` 0 when a candidate begins."""
         ...
 
@@ -45,7 +45,7 @@ class Showing(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, headway: Headway) -> None:
         """Nothing."""
 
     def warn(self, problems: Sequence[Problem]) -> None:

@@ -20,17 +20,17 @@ def run_to_end(work: Coroutine[None, None, Result]) -> Result:
     Raises: KeyboardInterrupt where one did.
     """
     told: list[Result] = []
-    with asyncio.Runner() as runner, _polite(runner.get_loop()) as stopped:
+    with asyncio.Runner() as runner, _polite(runner.get_loop()) as signalled:
         try:
-            runner.run(_named(work, stopped, told))
+            runner.run(_named(work, signalled, told))
         except asyncio.CancelledError:
-            if stopped.came:
+            if signalled.came:
                 raise KeyboardInterrupt from None
             raise
     return told[0]
 
 
-class _Stopped:
+class _Signalled:
     """Whether a signal came, and which task it cancels."""
 
     def __init__(self) -> None:
@@ -43,25 +43,25 @@ class _Stopped:
             self.task.cancel()
 
 
-async def _named(work: Coroutine[None, None, Result], stopped: _Stopped, told: list[Result]) -> None:
-    stopped.task = asyncio.current_task()
+async def _named(work: Coroutine[None, None, Result], signalled: _Signalled, told: list[Result]) -> None:
+    signalled.task = asyncio.current_task()
     # Not returned: the runner asks what handles Ctrl-C, and the library spells that out, down to the task's result.
     told.append(await work)
 
 
 @contextlib.contextmanager
-def _polite(loop: asyncio.AbstractEventLoop) -> Iterator[_Stopped]:
+def _polite(loop: asyncio.AbstractEventLoop) -> Iterator[_Signalled]:
     """Polite signals go to the loop, which `asyncio.Runner` arranges for Ctrl-C alone."""
-    stopped = _Stopped()
+    signalled = _Signalled()
     if threading.current_thread() is not threading.main_thread():
-        yield stopped
+        yield signalled
         return
     before = {number: signal.getsignal(number) for name in _POLITE if (number := getattr(signal, name, None))}
     caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     for number in caught:
-        loop.add_signal_handler(number, stopped.stop)
+        loop.add_signal_handler(number, signalled.stop)
     try:
-        yield stopped
+        yield signalled
     finally:
         for number in caught:
             loop.remove_signal_handler(number)

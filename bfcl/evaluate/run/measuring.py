@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bfcl.evaluate.artifacts.result import CandidateResult, Result
 from bfcl.evaluate.drive.desk import OracleDesk, open_desk
+from bfcl.evaluate.held_out.playing import Part
 from bfcl.evaluate.held_out.private import PrivateTasks, private_tasks
 from bfcl.evaluate.held_out.report import Basis, HeldOutReport
 from bfcl.evaluate.held_out.run import run_held_out
@@ -37,7 +38,7 @@ class Measured(NamedTuple):
     private: HeldOutReport | None
     calls: CallSources
     stopped: tuple[Stopped, ...]
-    """Of public tasks, by alias."""
+    """By alias, public tasks before held-out ones."""
 
 
 async def measure(prepared: Prepared, records: Records, envelope: Envelope, how: How) -> Measured:
@@ -52,9 +53,10 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
     public, stopped = None, tuple[Stopped, ...]()
     if settings.public:
         public, stopped = await _public(prepared, records, _Around(watching, meter, how), used)
-    on_record = used.calls.total[1] - meter.calls
+    on_record = used.calls.total.number - meter.calls
     private = None
     if hidden is not None:
+        host = PrivateHost(settings=settings, watching=watching, meter=meter, how=how)
         private = await run_held_out(
             Basis(
                 eval_run_id=prepared.before.eval_run_id,
@@ -62,10 +64,11 @@ async def measure(prepared: Prepared, records: Records, envelope: Envelope, how:
                 verified=prepared.verified,
                 plan=prepared.plan,
             ),
-            PrivateHost(settings=settings, watching=watching, meter=meter, how=how),
+            host,
             seen=None if public is None else {one.candidate.alias: one.scores for one in public.candidates},
             private=hidden,
         )
+        stopped = tuple(sorted((*stopped, *host.stopped()), key=lambda one: one.alias))
     await watching.settle()
     concluded = prepared.before.concluded
     calls = CallSources(
@@ -112,20 +115,22 @@ async def _public(
     used.check(records)
     answered = any(run.answered for run in runs)
     stopped = [
-        _stopped(result, run, answered=answered)
+        _stops_of(result, run, answered=answered, part="public" if prepared.settings.held_out else None)
         for result, run in zip(measured, runs, strict=True)
         if result.aggregate.non_candidate_stops
     ]
     return result_of(prepared, measured), tuple(stopped)
 
 
-def _stopped(result: CandidateResult, run: CandidateRun, *, answered: bool) -> Stopped:
+def _stops_of(result: CandidateResult, run: CandidateRun, *, answered: bool, part: Part | None) -> Stopped:
     return Stopped(
         alias=result.candidate.alias,
+        part=part,
         tasks=result.aggregate.task_count,
         stops=result.aggregate.non_candidate_stops,
         causes=run.stop_causes,
         endpoint=result.candidate.base_url,
+        model=result.candidate.model,
         answered=answered,
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from bfcl.errors import EvalError, Problem
-from bfcl.evaluate.run.unanswered import counted
+from bfcl.evaluate.run.unanswered import Cause, counted
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.modelio.exchange import ChatOutcome
 
@@ -50,7 +50,7 @@ class Meter:
         self.requests = 0
         """HTTP requests, further attempts among them."""
         self.tokens = 0
-        self._causes: Counter[str] = Counter()
+        self._causes: Counter[Cause] = Counter()
 
     async def lease(self) -> float:
         """Wait until a call may be made; seconds that this took. Give it back by `give_back`.
@@ -88,7 +88,7 @@ class Meter:
         """Episodes that infrastructure ended."""
         return self._causes.total()
 
-    async def stopped_by_infrastructure(self, cause: str) -> None:
+    async def stopped_by_infrastructure(self, cause: Cause) -> None:
         """Count an episode, which `cause` stopped. Raises: as `lease` where it was one too many."""
         self._causes[cause] += 1
         if self._max_stops is not None and self.stops >= self._max_stops:

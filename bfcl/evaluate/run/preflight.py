@@ -13,6 +13,7 @@ from bfcl.evaluate.records import Script
 from bfcl.evaluate.run.directory import Before, look
 from bfcl.evaluate.run.earlier import NO_EARLIER, Earlier, earlier_runs
 from bfcl.evaluate.run.how import How
+from bfcl.evaluate.run.taken_from import as_recorded
 from bfcl.evaluate.settings.envelope import Envelope, check_probe
 from bfcl.evaluate.settings.model import EvalSettings
 from bfcl.evaluate.settings.resolved import write_resolved
@@ -26,6 +27,7 @@ from bfcl.evaluate.source.reports import (
 from bfcl.evaluate.source.verified import VerifiedSource
 from bfcl.evaluate.source.verify import verify_source
 from bfcl.exports.row import ExportRow
+from bfcl.modelio.chat_live import CREDENTIALS_MISSING
 from bfcl.modelio.chat_request import extension_fields
 from bfcl.modelio.credential import Credential
 from bfcl.pack.layout import shown
@@ -60,9 +62,10 @@ def prepare(envelope: Envelope, settings: EvalSettings, how: How) -> Prepared:
     check_probe(envelope, executable=settings.needs_oracle)
     earlier = earlier_runs(envelope, settings)
     before = look(settings, how)
+    resume_from, earlier = as_recorded(envelope, settings, before, earlier)
     writes = not envelope.dry_run
     if writes:
-        write_resolved(settings, resume_from=envelope.resume_from)
+        write_resolved(settings, resume_from=resume_from)
     verified = _verified(settings, how, envelope, writes=writes)
     plan = _planned(settings, verified, how, writes=writes)
     rows = plan.rows(verified.rows)
@@ -91,7 +94,7 @@ def unset_credentials(settings: EvalSettings, how: How) -> tuple[Problem, ...]:
     faults = {variable: Credential(variable, how.environment).fault() for variable in needing}
     return tuple(
         Problem(
-            code="eval_candidate_credentials_missing",
+            code=CREDENTIALS_MISSING,
             subject=", ".join(aliases),
             field="api.api_key_env",
             message=f"the environment variable {variable} {faults[variable]}, and the run would stop at its first "

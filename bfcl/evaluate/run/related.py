@@ -11,16 +11,16 @@ from typing import Final
 
 from bfcl.canonical import canonical_text
 from bfcl.errors import EvalError, Problem
-from bfcl.evaluate.drive.asking import Asking
+from bfcl.evaluate.drive.asking import Seat
 from bfcl.evaluate.run.asked import Nobody
-from bfcl.evaluate.run.earlier import EarlierCalls
+from bfcl.evaluate.run.earlier import NAME_ANOTHER, EarlierCalls
+from bfcl.evaluate.run.episodes import recorded_tasks
 from bfcl.evaluate.run.preflight import Prepared
 from bfcl.evaluate.settings.envelope import INVALID as CLI_INVALID
 from bfcl.evaluate.settings.resolved import RESUME_FROM
 from bfcl.modelio.exchange import ChatRequest
 from bfcl.pack.layout import shown
 
-_OTHER: Final = "name the directory of the run to go on with, or leave `resume_from` out"
 _SHOWN: Final = 3
 _ABSENT: Final = "not sent"
 _NOT_SET: Final = ("body", "request_id", "schema_version")
@@ -69,10 +69,10 @@ def _refuse_unusable(prepared: Prepared, calls: EarlierCalls) -> None:
     if candidates.isdisjoint(asked):
         here_told = _listed(dict.fromkeys(sorted(candidates)))
         message = f"is of other candidates: {_listed(asked)} answered there, {here_told} is asked here"
-        raise EvalError(_refused(path, message, _OTHER))
+        raise EvalError(_refused(path, message, NAME_ANOTHER))
     if tasks == 0:
         message = f"is of another benchmark: none of its {answers} answers is to a task of this"
-        raise EvalError(_refused(path, message, _OTHER))
+        raise EvalError(_refused(path, message, NAME_ANOTHER))
     one = answers == 1
     message = (
         f"has {answers} answer{'' if one else 's'} on record, and {'it is not' if one else 'none is'} to a request as "
@@ -112,19 +112,12 @@ def _told(differing: Mapping[str, Mapping[str, str]]) -> str:
 
 def _first_requests(prepared: Prepared) -> Iterator[ChatRequest]:
     """Of every conversation that this run is going to begin."""
-    settings = prepared.settings
+    settings, tasks = prepared.settings, recorded_tasks(prepared)
     for trial in range(settings.repeats.trials):
         for candidate in settings.candidates:
-            asking = Asking(
-                candidate=candidate,
-                client=Nobody(),
-                mode="trace",
-                trial=trial,
-                seed_policy=settings.repeats.seed_policy,
-            )
+            seat = Seat(candidate=candidate, client=Nobody(), trial=trial)
             for task_id in prepared.plan.task_ids(candidate.alias):
-                script = prepared.scripts[task_id]
-                yield asking.request(script, script.seed_messages, 0)
+                yield tasks.first_request(task_id, seat)
 
 
 def _listed(candidates: dict[tuple[str, str], None]) -> str:

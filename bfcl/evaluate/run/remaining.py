@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from bfcl.evaluate.drive.asking import Asking
-from bfcl.evaluate.drive.episode import drive
-from bfcl.evaluate.drive.results import RecordedResults
+from bfcl.evaluate.drive.asking import Seat
+from bfcl.evaluate.drive.tasks import Tasks
 from bfcl.evaluate.records import Script, attribution
 from bfcl.evaluate.run.asked import Finding, NotRecorded
+from bfcl.evaluate.run.episodes import recorded_tasks
 from bfcl.evaluate.run.estimate import Cost, Estimate, cost_of, drives_of, finds_own_way, private_costs, total
 from bfcl.evaluate.run.preflight import Prepared
 from bfcl.modelio.exchange import ChatOutcome, ChatRequest
@@ -30,20 +30,13 @@ async def remaining(prepared: Prepared, calls: Finding, hidden: Sequence[Script]
 
 
 async def _costs(prepared: Prepared, calls: Finding) -> AsyncIterator[Cost]:
-    settings = prepared.settings
+    settings, tasks = prepared.settings, recorded_tasks(prepared)
     for candidate in settings.candidates:
         for trial in range(settings.repeats.trials):
             for task_id in prepared.plan.task_ids(candidate.alias):
                 script, recorded = prepared.scripts[task_id], _Recorded(calls)
-                asking = Asking(
-                    candidate=candidate,
-                    client=recorded,
-                    mode="trace",
-                    trial=trial,
-                    seed_policy=settings.repeats.seed_policy,
-                    clock=_no_time,
-                )
-                over = await _is_over(prepared, script, asking)
+                seat = Seat(candidate=candidate, client=recorded, trial=trial, clock=_no_time)
+                over = await _is_over(tasks, task_id, seat)
                 cost = Cost(0, 0, 0) if over else cost_of(settings, script, recorded.answered)
                 # What is over may be driven once more all the same, where an oracle fails this time.
                 once_more = not over or settings.executable
@@ -51,14 +44,13 @@ async def _costs(prepared: Prepared, calls: Finding) -> AsyncIterator[Cost]:
                 yield Cost(cost.turns, cost.prompt_bytes, cost.requests + again)
 
 
-async def _is_over(prepared: Prepared, script: Script, asking: Asking) -> bool:
+async def _is_over(tasks: Tasks, task_id: str, seat: Seat) -> bool:
     """Whether a conversation comes to its end by what is on record."""
-    settings = prepared.settings
     try:
-        evidence = await drive(script, asking, RecordedResults(), settings.scoring, settings.limits)
+        evidence = await tasks.play(task_id, seat, tasks.results(task_id, None))
     except NotRecorded:
         return False
-    if finds_own_way(settings):
+    if finds_own_way(tasks.settings):
         # A departure from the script ends this conversation, and not the one that is going to be had.
         return evidence.status == "completed"
     return attribution(evidence.status) != "infrastructure"

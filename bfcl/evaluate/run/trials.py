@@ -17,10 +17,10 @@ from bfcl.evaluate.drive.window import in_flight
 from bfcl.evaluate.records import TaskScore, attribution
 from bfcl.evaluate.run.episodes import Played
 from bfcl.evaluate.run.evidence import Used
-from bfcl.evaluate.run.how import Progress, Showing
+from bfcl.evaluate.run.how import Headway, Showing
 from bfcl.evaluate.run.meter import Meter, tokens_of
 from bfcl.evaluate.run.preflight import Prepared
-from bfcl.evaluate.run.unanswered import stop_cause
+from bfcl.evaluate.run.unanswered import Cause, stop_cause
 from bfcl.evaluate.score.aggregate import Identities, aggregate
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.repeats import Repeated, repeated
@@ -78,11 +78,11 @@ class CandidateRun:
         self._scores: dict[_Job, TaskScore] = {}
         self._rejections: Counter[str] = Counter()
         self._exhausted = 0
-        self.stop_causes: Counter[str] = Counter()
+        self.stop_causes: Counter[Cause] = Counter()
         """What stopped tasks of the first trial that the candidate did not stop, and how many."""
         self.answered = False
         """Whether any call came to an answer that another run could take over."""
-        self._progress = Progress(
+        self._headway = Headway(
             alias=player.candidate.alias,
             done=0,
             total=len(self._task_ids) * self._settings.repeats.trials,
@@ -93,11 +93,11 @@ class CandidateRun:
 
     async def measure(self, identities: Identities) -> CandidateResult:
         """Play every task, `max_parallel_tasks` at once. Raises: EvalError where the whole run has to stop."""
-        self._showing.show(self._progress)
-        await self._play(self._first(), self._progress.total)
+        self._showing.show(self._headway)
+        await self._play(self._first(), self._headway.total)
         if self._repeats:
-            again = [_Job(job.trial + self._trials, job.task_id) for job in self._stopped()]
-            self._progress = dataclasses.replace(self._progress, total=self._progress.total + len(again))
+            again = [_Job(job.trial + self._trials, job.task_id) for job in self._stopped_jobs()]
+            self._headway = dataclasses.replace(self._headway, total=self._headway.total + len(again))
             await self._play(iter(again), len(again))
         candidate = self._player.candidate
         scores = tuple(self._scores[_Job(0, task_id)] for task_id in self._task_ids)
@@ -126,7 +126,7 @@ class CandidateRun:
     def _first(self) -> Iterator[_Job]:
         return (_Job(trial, task_id) for trial in range(self._trials) for task_id in self._task_ids)
 
-    def _stopped(self) -> list[_Job]:
+    def _stopped_jobs(self) -> list[_Job]:
         return [job for job in self._first() if self._scores[job].non_candidate_stop]
 
     def _repeated(self) -> Repeated:
@@ -160,12 +160,12 @@ class CandidateRun:
             self._exhausted += outcome.status == "retry_exhausted"
             if outcome.status == "provider_rejected":
                 self._rejections[str(outcome.attempts[-1].http_status)] += 1
-        now = self._progress
-        self._progress = dataclasses.replace(
+        now = self._headway
+        self._headway = dataclasses.replace(
             now,
             done=now.done + 1,
             successes=now.successes + score.task_success,
             infrastructure_stops=now.infrastructure_stops + score.non_candidate_stop,
             tokens=now.tokens + sum(map(tokens_of, played.outcomes)),
         )
-        self._showing.show(self._progress)
+        self._showing.show(self._headway)

@@ -30,5 +30,5 @@ class Watching:
         if self._per_task:
             async with self._one_at_a_time:
                 # Handing nothing over to a thread takes longer than looking.
-                if self._watch.due():
+                if self._watch.begin_task():
                     await asyncio.to_thread(self._watch.settle)

@@ -25,46 +25,40 @@ class Behaviour:
     summary: str
     departure: Departure | None = None
     transport: Transport = "plain"
-    still_right: bool = False
-    """Whether the departure is none by the rules of comparison; a test scores every behaviour and holds this to it."""
 
 
-def _wrong(summary: str, departure: Departure) -> Behaviour:
+def _stray(summary: str, departure: Departure) -> Behaviour:
     return Behaviour(summary=summary, departure=departure)
-
-
-def _right(summary: str, departure: Departure) -> Behaviour:
-    return Behaviour(summary=summary, departure=departure, still_right=True)
 
 
 BEHAVIOURS: Final[Mapping[str, Behaviour]] = {
     "scripted-gold": Behaviour(summary="Every call and every word as expected."),
-    "scripted-silent": _wrong("Neither calls nor words.", departures.silent),
-    "scripted-wrong-tool": _wrong("Another declared tool in the place of the first call.", departures.wrong_tool),
-    "scripted-undeclared-tool": _wrong("A tool nobody declared, with the right arguments.", departures.undeclared_tool),
-    "scripted-wrong-value": _wrong("One argument with another value that its schema admits.", departures.wrong_value),
-    "scripted-number-as-text": _wrong("One number in quotes.", departures.number_as_text),
-    "scripted-omitted-required-default": _wrong(
+    "scripted-silent": _stray("Neither calls nor words.", departures.silent),
+    "scripted-wrong-tool": _stray("Another declared tool in the place of the first call.", departures.wrong_tool),
+    "scripted-undeclared-tool": _stray("A tool nobody declared, with the right arguments.", departures.undeclared_tool),
+    "scripted-wrong-value": _stray("One argument with another value that its schema admits.", departures.wrong_value),
+    "scripted-number-as-text": _stray("One number in quotes.", departures.number_as_text),
+    "scripted-omitted-required-default": _stray(
         "A required argument left out because it has a default.", departures.omitted_required_default
     ),
-    "scripted-explicit-default": _right("Omitted defaults spelt out; still right.", departures.explicit_default),
-    "scripted-unconstrained-value": _right(
+    "scripted-explicit-default": _stray("Omitted defaults spelt out; still right.", departures.explicit_default),
+    "scripted-unconstrained-value": _stray(
         "Another value where a default would do and none is asked for; still right.", departures.unconstrained_value
     ),
-    "scripted-extra-call": _wrong("The last call of the first group twice.", departures.extra_call),
-    "scripted-missing-call": _wrong("The first group without its last call.", departures.missing_call),
-    "scripted-permuted": _wrong("The calls of a group in another order; right where any will do.", departures.permuted),
-    "scripted-split-group": _wrong("A group of calls over two turns.", departures.split_group),
-    "scripted-call-on-text-turn": _wrong("A call where words are expected.", departures.call_on_text_turn),
-    "scripted-blank-text": _wrong("White space where words are expected.", departures.blank_text),
-    "scripted-early-confirmation": _wrong(
+    "scripted-extra-call": _stray("The last call of the first group twice.", departures.extra_call),
+    "scripted-missing-call": _stray("The first group without its last call.", departures.missing_call),
+    "scripted-permuted": _stray("The calls of a group in another order; right where any will do.", departures.permuted),
+    "scripted-split-group": _stray("A group of calls over two turns.", departures.split_group),
+    "scripted-call-on-text-turn": _stray("A call where words are expected.", departures.call_on_text_turn),
+    "scripted-blank-text": _stray("White space where words are expected.", departures.blank_text),
+    "scripted-early-confirmation": _stray(
         "The call that the user was to confirm first, unasked.", departures.early_confirmation
     ),
-    "scripted-duplicate-ids": _wrong("One id for all calls of a group.", departures.duplicate_ids),
-    "scripted-missing-ids": _wrong("Calls without ids.", departures.missing_ids),
-    "scripted-truncated": _wrong("The right calls, said to be cut off.", departures.truncated),
-    "scripted-invalid-json": _wrong("Arguments that end too soon.", departures.invalid_json),
-    "scripted-arguments-object": _wrong("Arguments as an object, not as a text.", departures.arguments_object),
+    "scripted-duplicate-ids": _stray("One id for all calls of a group.", departures.duplicate_ids),
+    "scripted-missing-ids": _stray("Calls without ids.", departures.missing_ids),
+    "scripted-truncated": _stray("The right calls, said to be cut off.", departures.truncated),
+    "scripted-invalid-json": _stray("Arguments that end too soon.", departures.invalid_json),
+    "scripted-arguments-object": _stray("Arguments as an object, not as a text.", departures.arguments_object),
     "scripted-unauthorized": Behaviour(summary="HTTP 401, whatever the key.", transport="unauthorized"),
     "scripted-rate-limited": Behaviour(
         summary="HTTP 429 with Retry-After, then the right reply to the same request.", transport="rate_limited"
@@ -77,7 +71,7 @@ BEHAVIOURS: Final[Mapping[str, Behaviour]] = {
 
 FLAKY: Final = "scripted-flaky-<p>"
 FLAKY_SUMMARY: Final = (
-    "Wrong in a share p (0 to 1) of the tasks, always the same ones; `scripted-flaky-<p>-<seed>` draws others."
+    "Each task wrong with chance p (0 to 1), always the same ones; `scripted-flaky-<p>-<seed>` draws others."
 )
 _FLAKY: Final = re.compile(r"scripted-flaky-(0(?:\.[0-9]{1,9})?|1(?:\.0{1,9})?)(?:-([0-9]{1,9}))?")
 _DRAWN: Final[tuple[Departure, ...]] = (

@@ -87,7 +87,7 @@ class Reading:
         self._problems: list[Problem] = []
         self._faulty: set[Pointer] = set()
         for secret in secrets_in(raw):
-            fix = "write the name of an environment variable under `api_key_env`, and revoke what stood here"
+            fix = "write the name of an environment variable under `api_key_env`; revoke what stood here if it is a key"
             self.refuse(secret.pointer, f"is {REDACTED}: it {secret.why}; expected no credential", fix, code=SECRET)
         for pointer in placeholders_in(raw):
             if pointer not in self._faulty:

@@ -61,11 +61,11 @@ class Watch:
 
     def before_task(self) -> None:
         """Check the source if it is due. Raises as `recheck`."""
-        if self.due():
+        if self.begin_task():
             self.settle()
 
-    def due(self) -> bool:
-        """Whether the task that begins now, which is counted in, is to be preceded by a check."""
+    def begin_task(self) -> bool:
+        """Count in the task that begins now; whether it is to be preceded by a check."""
         self._earned += self._per_task
         return self._earned >= self.cost or self._notes() != self._noted
 
@@ -119,7 +119,8 @@ def _changes(settings: EvalSettings, verified: VerifiedSource) -> Iterator[Probl
 def _change(path: Path, name: str, wanted: Digest, *, linked: bool = False) -> Iterator[Problem]:
     """`linked` allows a link: those files are named by the configuration and may lie anywhere."""
     try:
-        seen = None if path.is_symlink() and not linked else sha256_file(path)
+        regular = path.is_file() and (linked or not path.is_symlink())
+        seen = sha256_file(path) if regular else None
     except OSError:
         seen = None
     if seen != wanted:

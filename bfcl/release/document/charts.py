@@ -82,58 +82,6 @@ def bars(of: Sequence[Bar]) -> str:
     return _svg(layers, (_BARS_PX, height), {"left": _LABEL_PX, "right": _VALUE_PX, "top": 0, "bottom": 0})
 
 
-class Span(NamedTuple):
-    """A share and its interval, each from 0 to 1; None where nothing was counted."""
-
-    label: str
-    share: float | None
-    low: float
-    high: float
-    shown: str
-
-
-def spans(of: Sequence[Span], *, label_characters: int = LABEL_CHARACTERS) -> str:
-    """Shares on one scale from 0 to 1 with their intervals, at most `SHOWN`, as one `<svg>` element.
-
-    The more `label_characters` there is room for, the wider the chart.
-    """
-    import altair as alt
-
-    shown = of[:SHOWN]
-    values: list[dict[str, Json]] = [
-        {
-            "row": number,
-            "label": clipped(span.label, label_characters),
-            "shown": span.shown,
-            "nothing": 0,
-            "whole": 1,
-            "low": span.low,
-            "high": span.high,
-            "share": span.share,
-        }
-        for number, span in enumerate(shown)
-    ]
-    counted = [value for value in values if value["share"] is not None]
-    row = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(shown)))))
-    scale = alt.Scale(domain=[0, 1], nice=False)
-
-    def along(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", axis=None, scale=scale)
-
-    name = _chart(values).mark_text(align="right", baseline="middle", fontSize=12, color=_INK)
-    figure = _chart(values).mark_text(align="left", baseline="middle", dx=6, fontSize=12, color=_INK)
-    layers = alt.layer(
-        _chart(values).mark_bar(height=1, color="var(--quiet)").encode(y=row, x=along("nothing"), x2="whole:Q"),
-        _chart(counted).mark_bar(height=7, color=_BAR, opacity=0.45).encode(y=row, x=along("low"), x2="high:Q"),
-        _chart(counted).mark_point(shape="diamond", filled=True, size=70, color=_BAR).encode(y=row, x=along("share")),
-        name.encode(y=row, x=alt.value(-8), text="label:N"),
-        figure.encode(y=row, x=along("whole"), text="shown:N"),
-    )
-    height = max(1, len(shown)) * _ROW_PX
-    left = _LABEL_PX * label_characters // LABEL_CHARACTERS
-    return _svg(layers, (_BARS_PX, height), {"left": left, "right": _VALUE_PX, "top": 0, "bottom": 0})
-
-
 def grid(counts: Mapping[tuple[str, str], int], rows: Sequence[str], columns: Sequence[str]) -> str:
     """How many there are of each pair, at most `SHOWN` rows: the more, the darker the cell."""
     import altair as alt

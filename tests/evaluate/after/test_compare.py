@@ -160,7 +160,9 @@ def test_comparison_page_tells_table_groups_and_flips(evaluated: Evaluated) -> N
     assert page.startswith("# `gold` and `mute`\n")
     assert "The two differ: exact McNemar p = 0.0020.\n" in page
     assert "| both | first only | second only | neither |\n|---:|---:|---:|---:|\n| 0 | 10 | 0 | 0 |\n" in page
-    assert "(bootstrap over 4 templates, seed 20260101)." in page
+    assert " over 4 templates. Whether the two differ, p decides; " in page
+    assert "it is too narrow. Bootstrap seed: 20260101.\n" in page
+    assert "several trials" not in page
     assert "## Better by the first: 10\n" in page
     assert "## Better by the second: 0\n" in page
     assert page.count("\n- `") == 10
@@ -187,11 +189,23 @@ def test_p_text_keeps_two_digits_of_a_small_p_value(p_value: float, text: str) -
     assert p_text(p_value) == text
 
 
+def test_comparison_page_says_why_rates_over_several_trials_have_no_interval(evaluated: Evaluated) -> None:
+    page = comparison_page(compared(f"{evaluated.repeated}:gold", f"{evaluated.repeated}:unsteady"))
+    assert (
+        "| 95 % interval | none | none |\n\n"
+        "No interval of a rate is given over several trials: those of one task are not independent.\n\n"
+    ) in page
+
+
 def test_difference_text_tells_the_interval_where_there_is_one(evaluated: Evaluated) -> None:
     found = compared(f"{evaluated.trace}:gold", f"{evaluated.trace}:mute")
-    assert difference_text(found) == "1.0000, 95 % interval 1.0000 to 1.0000"
+    clusters = found["difference"]["clustered_by_template_id"]["clusters"]
+    assert difference_text(found) == (
+        f"1.0000, 95 % interval 1.0000 to 1.0000 over {clusters} templates. Whether the two differ, p decides; the "
+        "interval may say otherwise, since it draws whole templates, and over few of them it is too narrow."
+    )
     found["difference"]["clustered_by_template_id"]["interval"] = None
-    assert difference_text(found) == "1.0000, 95 % interval none"
+    assert difference_text(found) == "1.0000, no interval: all tasks are of one template"
 
 
 def test_stopped_tasks_are_told_as_failures_but_not_where_repeats_leave_them_out(evaluated: Evaluated) -> None:

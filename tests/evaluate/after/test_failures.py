@@ -84,7 +84,7 @@ def test_failure_shows_state_by_path_and_assertions_that_failed() -> None:
         "count": 1,
         "differences": [{"path": 'valves["V-1"].open', "expected": "true", "actual": "false"}],
     }
-    page = failures_page("small", [found], 1)
+    page = failures_page("small", [found], tasks=1, trials=1)
     assert "Final state, held against `other`: 1 differences.\n" in page
 
 
@@ -99,7 +99,7 @@ def test_failure_shows_only_so_many_differences_of_a_state() -> None:
 def test_failures_page_shows_calls_argument_by_argument() -> None:
     found = failure(ANSWERS["wrong_value"])
     assert found is not None
-    page = failures_page("small", [found], 3)
+    page = failures_page("small", [found], tasks=3, trials=1)
     assert page.startswith("# Failed tasks of `small`\n\n1 of 3 tasks failed.\n")
     assert "| arguments | candidate |  | 1 |\n" in page
     assert '| `valve` | `"V-0"` | `"V-9"` | differs |\n' in page
@@ -112,7 +112,7 @@ def test_failures_page_tells_where_to_begin_before_the_gate_that_failed_first() 
     score = score_episode(of, evidence, SCORING)
     found = failure_of(Episode(script=of, evidence=evidence, score=score, prompt_of=lambda _: None), SCORING)
     assert found is not None
-    page = failures_page("small", [found], 3)
+    page = failures_page("small", [found], tasks=3, trials=1)
     assert "| what went wrong first | tasks |\n|---|---:|\n| it said nothing where words were due | 1 |\n" in page
     assert (
         "- went wrong first: assistant turn 2 of 4: it said nothing where words were due\n"
@@ -127,7 +127,7 @@ def test_failures_page_keeps_what_models_write_from_becoming_markup() -> None:
     evil = "```\n# Passed | all `of` it\x1b[2J"
     found = failure(calls(READ_1, wire_call("read_valve", {"valve": evil}, call_id="b"), content=evil))
     assert found is not None
-    page = failures_page("small", [found], 1)
+    page = failures_page("small", [found], tasks=1, trials=1)
     assert not [line for line in page.splitlines() if line.startswith("# ") and "small" not in line]
     assert "\x1b" not in page
 

@@ -56,7 +56,7 @@ def test_last_attempt_is_told_with_status_size_digest_and_request_id(tmp_path: P
     told = failed("retry_exhausted", tmp_path / "calls.jsonl")
     words = "HTTP 500 Internal Server Error (31 bytes, sha256:ab, request id req-7), the last of 2 attempts"
     assert told.last_attempt == failure_json(told)["last_attempt"] == words
-    assert f"- the endpoint: `{words}`\n" in failures_page("small", [told], 1)
+    assert f"- the endpoint: `{words}`\n" in failures_page("small", [told], tasks=1, trials=1)
 
 
 def test_reply_or_a_call_that_is_not_on_record_has_none(tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_reply_or_a_call_that_is_not_on_record_has_none(tmp_path: Path) -> None:
         failed("retry_exhausted", tmp_path / "absent.jsonl", recorded=False),
     ):
         assert told.last_attempt is None
-        assert "- the endpoint" not in failures_page("small", [told], 1)
+        assert "- the endpoint" not in failures_page("small", [told], tasks=1, trials=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,13 +36,15 @@ def test_recorded_settings_look_for_the_source_where_they_are_told(evaluated: Ev
 
 
 def test_recorded_settings_refuse_another_run_manifest(evaluated: Evaluated, tmp_path: Path) -> None:
-    (tmp_path / "run_manifest.json").write_text("{}")
-    (problem,) = refused(lambda: recorded_settings(evaluated.trace, Whereabouts(run_dir=tmp_path)))
-    wanted = load_settings(evaluated.site.root / "trace.yaml").source.manifest_hash
-    assert str(problem) == (
-        f"{tmp_path}/run_manifest.json: eval_artifact_invalid: has {sha256_json({})}; the evaluation was made of "
-        f"{wanted}\n  fix: name the directory of the published run with --run-dir, or restore it"
-    )
+    wanted = load_settings(evaluated.site.root / "trace.yaml").source.run_id
+    for run_id, told in (("other", "is of run other"), (wanted, "is of the same run, but was edited")):
+        (tmp_path / "run_manifest.json").write_text(json.dumps({"run_id": run_id}))
+        (problem,) = refused(lambda: recorded_settings(evaluated.trace, Whereabouts(run_dir=tmp_path)))
+        assert str(problem) == (
+            f"{tmp_path}/run_manifest.json: eval_artifact_invalid: {told}; the evaluation was made of run {wanted}\n"
+            "  fix: name the directory that holds that run with --run-dir; where `doit generate` has replaced it and "
+            "no copy is left, evaluate the new run"
+        )
 
 
 def other_shape(document: Data) -> None:

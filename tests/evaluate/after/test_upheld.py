@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bfcl.evaluate.after.upheld import has_records, require_upheld
+from bfcl.pack.layout import shown
 from tests.evaluate.after.finishing import DEPARTURES, Data, Evaluated, finish
 from tests.evaluate.after.forging import succeed
 from tests.evaluate.refusals import refused
@@ -40,8 +41,12 @@ def test_executable_evaluation_that_kept_both_records_has_them(evaluated: Evalua
     assert has_records(evaluated.executable)
 
 
-def test_results_that_their_records_give_are_upheld(evaluated: Evaluated) -> None:
-    require_upheld([evaluated.trace, evaluated.solo])
+def test_results_are_upheld_as_long_as_their_records_give_them(evaluated: Evaluated, copied: Copied) -> None:
+    own = copied(evaluated.solo)
+    require_upheld([evaluated.trace, own])
+    succeed(own)
+    told = {str(problem.path).rpartition("/")[0] for problem in refused(lambda: require_upheld([evaluated.trace, own]))}
+    assert told == {shown(own)}
 
 
 def test_everything_that_does_not_hold_of_several_is_told_at_once_and_each_once(

@@ -66,3 +66,7 @@ def test_write_failures_goes_into_the_directory_and_leaves_the_result_as_it_was(
 def test_write_failures_tells_the_first_of_several_trials(evaluated: Evaluated, tmp_path: Path) -> None:
     written = write_failures(evaluated.repeated, output=tmp_path)
     assert {alias: one.failures for alias, one in written.items()} == {"gold": 0, "unsteady": 0}
+    assert written["unsteady"].page.read_text() == (
+        "# Failed tasks of `unsteady`\n\n"
+        "0 of 10 tasks failed in the first of 3 trials, the only one that this page tells of.\n"
+    )

@@ -20,11 +20,11 @@ from typing import Any
 from bfcl.canonical import Json, canonical_text
 from bfcl.digest import sha256_of
 from bfcl.evaluate.drive.script import read_script
-from bfcl.evaluate.held_out.playing import Chat
+from bfcl.evaluate.held_out.playing import Chat, Ended
 from bfcl.evaluate.held_out.private import PrivateTasks, private_tasks
 from bfcl.evaluate.held_out.report import Basis, HeldOutReport
 from bfcl.evaluate.held_out.run import run_held_out
-from bfcl.evaluate.records import EpisodeStatus, Script, TaskScore
+from bfcl.evaluate.records import Script, TaskScore
 from bfcl.evaluate.settings.model import (
     Candidate,
     ClaimedSource,
@@ -81,6 +81,7 @@ class Scripted:
     def __init__(self, answer: Callable[[ChatRequest], Answer]) -> None:
         self._answer = answer
         self.requests: list[ChatRequest] = []
+        self.outcomes: list[ChatOutcome] = []
 
     def clock(self) -> float:
         return 0.0
@@ -88,7 +89,8 @@ class Scripted:
     async def complete(self, request: ChatRequest, deadline: float) -> ChatOutcome:
         assert deadline > 0.0
         self.requests.append(request)
-        return outcome_of(request, self._answer(request))
+        self.outcomes.append(outcome_of(request, self._answer(request)))
+        return self.outcomes[-1]
 
 
 @dataclass
@@ -100,7 +102,7 @@ class Around:
     chats: list[Scripted] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     before: int = 0
-    ended: list[EpisodeStatus] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
 
     @contextlib.asynccontextmanager
     async def asking(self, candidate: Candidate) -> AsyncIterator[Callable[[], Chat]]:
@@ -115,8 +117,13 @@ class Around:
     async def before_task(self) -> None:
         self.before += 1
 
-    async def after_task(self, status: EpisodeStatus) -> None:
-        self.ended.append(status)
+    async def after_task(self, ended: Ended) -> None:
+        self.ended.append(ended)
+
+    @property
+    def statuses(self) -> list[str]:
+        """How the tasks ended, in the order in which they did."""
+        return [one.score.episode_status for one in self.ended]
 
 
 @dataclass(frozen=True, kw_only=True)

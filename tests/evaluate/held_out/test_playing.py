@@ -9,7 +9,7 @@ import pytest
 
 from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.drive.tasks import Tasks
-from bfcl.evaluate.held_out.playing import Table, played, private_as_tasks, public_tasks
+from bfcl.evaluate.held_out.playing import Part, Table, played, private_as_tasks, public_tasks
 from bfcl.evaluate.held_out.private import PrivateTasks
 from bfcl.evaluate.records import TaskScore
 from bfcl.modelio.exchange import ChatRequest
@@ -23,11 +23,11 @@ def traced(bench: Bench) -> Bench:
 
 
 def scores(
-    tasks: Tasks, answer: Callable[[ChatRequest], Answer], *, hushed: bool = False
+    tasks: Tasks, answer: Callable[[ChatRequest], Answer], part: Part = "public"
 ) -> tuple[list[TaskScore], Around]:
     around = Around(answer)
-    table = Table(host=around, desk=None, candidate=candidate(), client=lambda: Scripted(answer))
-    return asyncio.run(played(tasks, table, hushed=hushed)), around
+    table = Table(part=part, host=around, desk=None, candidate=candidate(), client=lambda: Scripted(answer))
+    return asyncio.run(played(tasks, table)), around
 
 
 def test_public_tasks_are_the_rows_and_run_where_the_mode_says_so(bench: Bench) -> None:
@@ -60,22 +60,43 @@ def test_scores_come_in_the_order_of_the_tasks_and_every_end_is_told(bench: Benc
     assert [score.task_id for score in found] == list(tasks.scripts)
     assert [score.task_id for score in found if not score.task_success] == [wrong]
     assert around.before == len(around.ended) == len(found)
-    assert sorted(around.ended) == ["candidate_mismatch", *["completed"] * (len(found) - 1)]
+    assert sorted(around.statuses) == ["candidate_mismatch", *["completed"] * (len(found) - 1)]
+    assert {(one.alias, one.part) for one in around.ended} == {("small", "public")}
+    assert {one.score.task_id: one.score for one in around.ended} == {score.task_id: score for score in found}
 
 
-@pytest.mark.parametrize("hushed", [True, False])
-def test_refusal_out_of_a_task_keeps_its_words_to_itself_where_it_is_hushed(
-    bench: Bench, private: PrivateTasks, hushed: bool
+def test_end_of_a_task_is_told_with_its_last_call(bench: Bench, private: PrivateTasks) -> None:
+    tasks = private_as_tasks(traced(bench).settings, bench.verified, private.tasks)
+
+    def answer(request: ChatRequest) -> Answer:
+        expected = as_expected(tasks.scripts[request.task_id].turns[request.turn_index])
+        return "timeout" if request.turn_index else expected
+
+    _, around = scores(tasks, answer, "held-out")
+    last = [one.last for one in around.ended]
+    assert [None if one is None else one.status for one in last] == [
+        "timeout" if len(tasks.scripts[one.score.task_id].turns) > 1 else "completed" for one in around.ended
+    ]
+    assert {one.status for one in last if one is not None} == {"completed", "timeout"}
+    assert [one.score.non_candidate_stop for one in around.ended] == [
+        one is not None and one.status == "timeout" for one in last
+    ]
+    assert {one.part for one in around.ended} == {"held-out"}
+
+
+@pytest.mark.parametrize("part", ["held-out", "public"])
+def test_refusal_out_of_a_task_keeps_its_words_to_itself_unless_it_is_public(
+    bench: Bench, private: PrivateTasks, part: Part
 ) -> None:
     tasks = private_as_tasks(traced(bench).settings, bench.verified, private.tasks)
 
     def answer(_: ChatRequest) -> Answer:
         raise EvalError(Problem(code="eval_conversation_answer_key_leak", message=SECRETS[0], fix="x"))
 
-    (problem, *_) = refused(lambda: scores(tasks, answer, hushed=hushed))
+    (problem, *_) = refused(lambda: scores(tasks, answer, part))
     assert problem.code == "eval_conversation_answer_key_leak"
     assert problem.message == (
         "a private task ended the run; what was said of it is withheld, as it may quote a private task"
-        if hushed
+        if part == "held-out"
         else SECRETS[0]
     )

@@ -17,7 +17,7 @@ def test_report_says_what_it_is_of_and_reserves_nothing_in_words(bench: Bench, r
     section, seen = bench.settings.held_out, told(report)
     assert section is not None
     assert {name: value for name, value in seen.items() if name not in ("candidates", "tasks")} == {
-        "schema_version": "1.0",
+        "schema_version": "1.1",
         "eval_run_id": "run-1",
         "eval_scope": "trace_and_executable",
         "source_run_id": "trial-1",

@@ -17,7 +17,7 @@ from bfcl.evaluate.held_out.report import HeldOutReport, write_report
 from bfcl.evaluate.records import Script, TaskScore
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.modelio.exchange import ChatRequest
-from tests.evaluate.driven import Answer, answering, candidate, play
+from tests.evaluate.driven import Answer, answering, as_expected, candidate, play
 from tests.evaluate.held_out.bench import RESERVED, SECRETS, Around, Bench, told
 
 
@@ -56,7 +56,8 @@ def test_run_held_out_alone_drives_public_and_private_tasks_live(bench: Bench, p
     assert (one["seen"]["successes"], one["seen"]["tasks"]) == (public, public)
     assert (one["held_out"]["successes"], one["held_out"]["tasks"]) == (13, 13)
     assert one["failures"] == {"seen": {}, "held_out": {}}
-    assert around.ended == ["completed"] * (public + 13)
+    assert around.statuses == ["completed"] * (public + 13)
+    assert [one.part for one in around.ended] == ["public"] * public + ["held-out"] * 13
     assert around.before == public + 13
     assert around.asked == ["small"]
 
@@ -80,6 +81,25 @@ def test_run_held_out_tells_the_gap_of_a_candidate_that_knows_only_what_is_publi
         ("start_firing", "correction"),
     ]
     assert [stratum["gap"]["value"] for stratum in one["strata"]] == [1.0] * 7
+
+
+def test_run_held_out_tells_what_was_stopped_beside_every_gap(bench: Bench, private: PrivateTasks) -> None:
+    ids, scripts = hidden_ids(private), bench.scripts(private)
+    spared = min(ids)
+
+    def answer(request: ChatRequest) -> Answer:
+        if request.task_id in ids - {spared}:
+            return "provider_rejected"
+        return as_expected(scripts[request.task_id].turns[request.turn_index])
+
+    (one,) = told(bench.run(private, Around(answer)))["candidates"]
+    assert (one["seen"]["non_candidate_stops"], one["held_out"]["non_candidate_stops"]) == (0, 12)
+    assert one["gap"]["value"] == 1 - 1 / 13
+    assert one["gap_excluding_non_candidate_stops"]["value"] == 0.0
+    for stratum in one["strata"]:
+        stopped = stratum["held_out"]["non_candidate_stops"] == stratum["held_out"]["tasks"]
+        assert (stratum["gap"] is None) == (stratum["gap_excluding_non_candidate_stops"] is None) == stopped
+    assert {stratum["gap"] is None for stratum in one["strata"]} == {True, False}
 
 
 def test_run_held_out_makes_its_tasks_where_nobody_did(

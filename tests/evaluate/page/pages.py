@@ -19,6 +19,7 @@ from bfcl.evaluate.artifacts.committed import Committed
 from bfcl.evaluate.page.data import Entrant, Evaluation, PageData
 from bfcl.evaluate.page.usage import usage_of
 from bfcl.evaluate.records import EpisodeEvidence, Script, TaskScore
+from bfcl.evaluate.run.unanswered import stop_cause
 from bfcl.evaluate.score.breakdowns import Kinds
 from bfcl.evaluate.score.episode import score_episode
 from bfcl.evaluate.score.repeats import repeated
@@ -83,7 +84,7 @@ def entrant(alias: str, answers: Sequence[Told], further: Sequence[Sequence[Told
         repeated=repeated([*scores, *later], trials=1 + len(further)) if further else None,
         failures=tuple(failures(played, scores)),
         usage=usage_of(()),
-        stops=Counter(score.episode_status for score in scores if score.non_candidate_stop),
+        stops=Counter(stop_cause(score, None) for score in scores if score.non_candidate_stop),
     )
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bfcl.evaluate.page import figures
 from bfcl.evaluate.page.rates import headline
 from bfcl.evaluate.page.wording import resampled
+from bfcl.release.document.charts import SHOWN
 from tests.evaluate.page.pages import Told, page_data
 from tests.evaluate.score.episodes import ANSWERS
-
-for library in ("jinja2", "altair", "vl_convert"):
-    pytest.importorskip(library, reason="the extra `report` is not installed")
 
 MIXED: list[Told] = [None, ANSWERS["wrong_value"], ANSWERS["unreachable"], None, ANSWERS["words"]]
 
@@ -23,27 +19,6 @@ def test_headline_has_both_intervals_and_both_rates() -> None:
     assert figure.rows[0][5] == resampled(headline(one).clustered)
     assert figure.rows[0][6:] == ("1", "50.0%", "15.0% to 85.0%")
     assert len(figure.head) == len(figure.rows[0])
-
-
-@pytest.mark.parametrize("characters", [24, 25, 56])
-def test_label_that_does_not_fit_has_the_whole_width_and_is_not_cut(characters: int) -> None:
-    label = "m" * characters
-    (one,) = page_data({label: MIXED}).labelled()
-    short, whole = page_data({"a": MIXED}).labelled(), figures.headline_figure([headline(one)])
-    assert f">{label}<" in whole.svg
-    kinds = [figures.kind_figure([one, *short], "difficulty"), figures.kind_figure(short, "difficulty")]
-    assert [figure.wide for figure in kinds] == [True, False]
-    assert f">easy · {label}<" in kinds[0].svg or characters == 56
-
-
-def test_label_that_is_too_long_for_any_chart_keeps_both_of_its_ends() -> None:
-    label = f"{'evaluation-of-a-long-night' * 3}:the-candidate"
-    short = figures.shortened(label)
-    assert len(short) == figures.LONGEST_LABEL
-    assert short.startswith("evaluation-of-a-long-night")
-    assert "…" in short
-    assert short.endswith(":the-candidate")
-    assert figures.shortened("x" * figures.LONGEST_LABEL) == "x" * figures.LONGEST_LABEL
 
 
 def test_gate_figure_has_a_row_a_gate_and_who_failed_it() -> None:
@@ -75,4 +50,21 @@ def test_kind_figure_puts_candidates_beside_each_other_and_open_values_last() ->
         ("(none)", "b", "2", "2"),
     ]
     assert all(len(row) == len(figure.head) for row in figure.rows)
-    assert "easy · b" in figure.svg
+    assert [(line.group, line.name, line.shown) for line in figure.lines][:3] == [
+        ("easy", "a", "0.0%"),
+        ("easy", "b", "100.0%"),
+        ("hard", "a", "0.0%"),
+    ]
+    assert (figure.lines[-1].group, figure.note) == ("(none)", None)
+
+
+def test_kind_figure_of_one_candidate_names_each_line_by_its_value() -> None:
+    figure = figures.kind_figure(page_data({"a": MIXED}).labelled(), "difficulty")
+    assert [(line.group, line.name) for line in figure.lines] == [(None, "easy"), (None, "hard"), (None, "(none)")]
+
+
+def test_figure_of_more_lines_than_there_is_room_for_says_so_and_has_all_in_its_table() -> None:
+    data = page_data({f"c{number:02}": [None] for number in range(SHOWN + 2)})
+    figure = figures.headline_figure([headline(one) for one in data.labelled()])
+    assert (len(figure.lines), len(figure.rows)) == (SHOWN, SHOWN + 2)
+    assert figure.note == f"The first {SHOWN} of {SHOWN + 2}; the table has all."

@@ -17,6 +17,7 @@ from bfcl.evaluate.after.write_failures import write_failures
 from bfcl.evaluate.page.comparison import comparisons
 from bfcl.evaluate.page.gather import gather
 from bfcl.evaluate.page.rates import headline
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.tables.task_results import read_task_results
 from tests.evaluate.after.finishing import evaluated_once
 
@@ -108,4 +109,5 @@ def test_stopped_tasks_are_put_down_to_what_the_record_says_of_their_last_call(
 ) -> None:
     trace = evaluated_once(tmp_path_factory.getbasetemp()).trace
     stops = {one.measured.alias: one.stops for one in gather([trace]).evaluations[0].entrants}
-    assert stops == {"gold": {}, "lower": {}, "mute": {}, "gone": {"HTTP 503 Service Unavailable": 10}}
+    refused = Cause("HTTP 503 Service Unavailable", "answered", 503)
+    assert stops == {"gold": {}, "lower": {}, "mute": {}, "gone": {refused: 10}}

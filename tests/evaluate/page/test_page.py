@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
 from collections import Counter
 
@@ -11,6 +12,7 @@ import pytest
 from bfcl.digest import sha256_bytes
 from bfcl.evaluate.page.data import PageData
 from bfcl.evaluate.page.page import eval_page
+from bfcl.evaluate.score.repeats import repeated
 from tests.evaluate.page.pages import MARKUP, Told, entrant, evaluation, hostile, page_data
 from tests.evaluate.score.episodes import ANSWERS
 from tests.release.document.elements import Elements
@@ -70,7 +72,9 @@ def test_every_section_and_table_and_field_has_a_name(elements: Elements) -> Non
     assert len(elements.all("main")) == len(elements.all("header")) == len(elements.all("footer")) == 1
     assert len(elements.all("label")) == len(elements.all("select")) + len(elements.all("input"))
     assert len(elements.all("caption")) == len(elements.all("table"))
-    assert len(elements.all("figcaption")) == len(elements.all("figure")) == len(elements.all("svg"))
+    charts = [each for _, each in elements.tags if each.get("class") == "shares"]
+    assert len(elements.all("figcaption")) == len(elements.all("figure")) == len(charts)
+    assert all(each["aria-hidden"] == "true" for each in charts)
     anchors = [link["href"] or "" for link in elements.all("a")]
     assert all(anchor[1:] in ids for anchor in anchors if "=" not in anchor)
 
@@ -134,12 +138,75 @@ def test_one_candidate_has_no_comparison_and_without_trials_no_repeats() -> None
     assert "<p>No task failed.</p>" in html
 
 
+FIRST = '<p class="quiet">Counted here: the first trial of each task.</p>'
+
+
+def parts(html: str) -> dict[str, str]:
+    """The page's sections by their ids, and its header."""
+    found = dict(re.findall(r'<section id="([a-z]+)"(.*?)</section>', html, re.DOTALL))
+    (found["header"],) = re.findall(r"<header>(.*?)</header>", html, re.DOTALL)
+    return found
+
+
+def test_sections_say_which_trials_they_count_where_there_are_several() -> None:
+    wrong = ANSWERS["wrong_value"]
+    told = [entrant("a", [None, wrong], [[None, None]]), entrant("b", [None, None], [[wrong, None]])]
+    found = parts(eval_page(PageData(evaluations=(evaluation("trial", told),))).html.decode())
+    first = [name for name, text in found.items() if FIRST in text]
+    assert first == ["results", "gates", "kinds", "failures", "header"]
+    assert (
+        '<p class="quiet">Counted here: every trial that the run did not stop. A task counts for the candidate that '
+        "succeeds in the larger share of its own trials; its link opens the first trial, where that failed.</p>"
+    ) in found["comparison"]
+    assert (
+        "<p>Trials planned of each task: <bdi>a</bdi> 2, <bdi>b</bdi> 2. "
+        "Counted here: every trial that the run did not stop.</p>"
+    ) in found["repeats"]
+    assert "Counted here: every call of every trial, those included that the run stopped." in found["cost"]
+    assert "Counted here" not in found["provenance"]
+
+
+def test_comparison_of_repeats_with_none_says_what_a_stop_counts() -> None:
+    several, once = entrant("a", [None], [[None]]), entrant("b", [None])
+    html = eval_page(PageData(evaluations=(evaluation("x", [several]), evaluation("y", [once])))).html.decode()
+    assert "Without repeats, as of <bdi>y:b</bdi>, a task that the run stopped counts as failed." in html
+
+
+def test_page_without_repeats_says_nothing_of_trials(html: str) -> None:
+    assert "Counted here" not in html
+    assert "first trial" not in html
+
+
+def test_repeats_of_one_trial_are_not_told_as_several() -> None:
+    one = entrant("a", [None])
+    scored = dataclasses.replace(one, repeated=repeated(one.scores, trials=1))
+    html = eval_page(PageData(evaluations=(evaluation("trial", [scored]),))).html.decode()
+    assert "<p>Repeats are declared, of one trial each: nothing was played twice.</p>" in html
+    assert "Counted here" not in html
+
+
+def test_comparison_says_what_decides_where_p_and_the_interval_disagree(html: str) -> None:
+    assert (
+        "Whether the two differ, the adjusted p decides; the interval may say otherwise, since it draws whole "
+        "templates, and over few of them it is too narrow.</p>"
+    ) in html
+    assert '<td data-head="p (exact McNemar)"><bdi>0.2500</bdi></td>' in html
+    assert re.search(r'<td data-head="95% interval clustered by template"><bdi>[^<]* \(4 templates\)</bdi>', html)
+
+
+def test_charts_name_their_lines_in_full_and_shorten_what_is_too_long() -> None:
+    name = f"{'m' * 40}-{'n' * 40}"
+    html = eval_page(page_data({name: [None], "b": [None]})).html.decode()
+    assert f'<span class="name" title="{name}"><bdi>{"m" * 31}…{"n" * 32}</bdi></span>' in html
+    assert '<span class="group"><bdi>reads</bdi></span>' in html
+
+
 def test_repeats_have_their_section() -> None:
     wrong = ANSWERS["unreachable"]
     one = entrant("a", [None, wrong], [[None, None]])
     html = eval_page(PageData(evaluations=(evaluation("trial", [one]),))).html.decode()
     assert 'id="repeats"' in html
-    assert "<td><bdi>1</bdi></td><td><bdi>2</bdi></td>" in html
+    assert '<td data-head="k"><bdi>1</bdi></td><td data-head="tasks with k trials"><bdi>2</bdi></td>' in html
     assert "Trials of <bdi>a</bdi> that the run stopped, which are not counted: 1" in html
 
 

@@ -27,6 +27,7 @@ def test_comparison_rows_tell_difference_in_points_and_both_p_values() -> None:
     (made,) = comparisons(data.labelled()).made
     (row,) = tables.comparison_rows([made])
     assert row[:7] == ("a against b", "2", "6", "0", "0", "0", "+75.0 points")
+    assert row[7].endswith(" points (4 templates)")
     assert row[8:] == ("0.0312", "0.0312")
     assert len(row) == len(tables.COMPARISON_HEAD)
     groups = tables.group_rows(made)

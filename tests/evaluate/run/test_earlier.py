@@ -16,6 +16,7 @@ from bfcl.evaluate.run.preflight import prepare
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import EvalSettings
+from bfcl.pack.layout import shown
 from tests.evaluate.arena import KEY, Arena, Candidate, Edit, executable, put, repeats, served
 from tests.evaluate.refusals import refused
 from tests.evaluate.settings.builder import loaded
@@ -114,7 +115,11 @@ def test_directory_of_no_run_is_refused(settings: EvalSettings, tmp_path: Path) 
 def test_output_directory_itself_is_refused(settings: EvalSettings) -> None:
     (problem,) = refused(lambda: earlier_runs(resuming(settings.outputs.output_dir), settings))
     assert problem.field == "resume_from"
-    assert "is the output directory itself; expected that of an earlier run, which stays as it is" in problem.message
+    out = shown(settings.outputs.output_dir)
+    assert problem.message == (
+        f"resume_from is the output directory itself, {out}; expected another than `outputs.output_dir`"
+    )
+    assert problem.fix == "give `outputs.output_dir` another value: what an earlier run left stays as it is"
 
 
 # --- whole runs ---

@@ -12,7 +12,7 @@ import pytest
 from bfcl.errors import BfclError, DriftError, Problem, StageError
 from bfcl.evaluate.run.evaluate import evaluate
 from bfcl.evaluate.run.going_on import interrupted, way_on, with_way_on
-from bfcl.evaluate.run.how import How, Progress, Silent
+from bfcl.evaluate.run.how import Headway, How, Silent
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
 from bfcl.evaluate.settings.model import EvalSettings
@@ -118,7 +118,7 @@ class _Filling(Silent):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
 
-    def show(self, standing: Progress) -> None:
+    def show(self, standing: Headway) -> None:
         if standing.done:
             self._monkeypatch.setattr(os, "fsync", self._full)
 

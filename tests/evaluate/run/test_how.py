@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bfcl.errors import Problem
-from bfcl.evaluate.run.how import How, Progress, Silent, no_runtime
+from bfcl.evaluate.run.how import Headway, How, Silent, no_runtime
 
 
 def test_surroundings_are_those_of_the_process_where_nobody_gives_others() -> None:
@@ -26,7 +26,7 @@ def test_run_ids_are_fresh_each_time() -> None:
 
 def test_silent_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     silent = Silent()
-    silent.show(Progress(alias="a", done=0, total=1, successes=0, infrastructure_stops=0, tokens=0))
+    silent.show(Headway(alias="a", done=0, total=1, successes=0, infrastructure_stops=0, tokens=0))
     silent.warn([Problem(code="code", message="message")])
     silent.close()
     assert capfd.readouterr() == ("", "")

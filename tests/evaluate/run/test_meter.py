@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bfcl.canonical import Json
 from bfcl.errors import EvalError
 from bfcl.evaluate.run.meter import Meter, tokens_of
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.modelio.chat_request import body_of, request_of
 from bfcl.modelio.exchange import ChatOutcome
@@ -134,9 +135,9 @@ def test_infrastructure_stops_are_counted_up_to_the_cap() -> None:
 
     async def work() -> None:
         for _ in range(3):
-            await meter.stopped_by_infrastructure("HTTP 400 Bad Request")
+            await meter.stopped_by_infrastructure(Cause("HTTP 400 Bad Request", "answered", 400))
         with pytest.raises(EvalError) as refusal:
-            await meter.stopped_by_infrastructure("oracle_timeout")
+            await meter.stopped_by_infrastructure(Cause("oracle_timeout", "episode"))
         (problem,) = refusal.value.problems
         assert str(problem) == (
             "eval_budget_exhausted: max_infrastructure_stops: 4 tasks ended for reasons that are not the candidate's: "
@@ -154,7 +155,7 @@ def test_cap_of_one_stop_tells_of_one_task() -> None:
 
     async def work() -> None:
         with pytest.raises(EvalError, match="1 task ended for reasons that are not the candidate's: timeout"):
-            await meter.stopped_by_infrastructure("timeout")
+            await meter.stopped_by_infrastructure(Cause("timeout", "timeout"))
 
     run(work())
 

@@ -5,23 +5,30 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from bfcl.digest import sha256_of
 from bfcl.errors import EvalError, Problem
 from bfcl.evaluate.drive.asking import Asking
 from bfcl.evaluate.drive.episode import drive
 from bfcl.evaluate.drive.results import RecordedResults
 from bfcl.evaluate.drive.script import read_script
+from bfcl.evaluate.held_out.playing import Ended, Part
+from bfcl.evaluate.records import EpisodeStatus, TaskScore, attribution
 from bfcl.evaluate.run.clients import oracle_jobs
 from bfcl.evaluate.run.how import How
 from bfcl.evaluate.run.meter import Meter
 from bfcl.evaluate.run.private import PrivateHost
+from bfcl.evaluate.run.stopped import Stopped
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.evaluate.scripted.server import serve
 from bfcl.evaluate.settings.envelope import Envelope
-from tests.evaluate.driven import LIMITS, SCORING, candidate
+from bfcl.modelio.exchange import ChatOutcome
+from tests.evaluate.driven import LIMITS, SCORING, candidate, outcome_of
 from tests.evaluate.refusals import refused
 from tests.evaluate.scripted.rows import rows
 from tests.evaluate.settings.builder import loaded
+from tests.modelio.recording import request
 
 if TYPE_CHECKING:
     from bfcl.evaluate.run.watching import Watching
@@ -83,15 +90,62 @@ def test_task_begins_once_the_source_is_seen_to(tmp_path: Path) -> None:
     assert str(problem) == "eval_source_changed_during_eval: other bytes\n  fix: restore it"
 
 
+def ended(status: EpisodeStatus, part: Part = "held-out", *, last: ChatOutcome | None = None) -> Ended:
+    score = TaskScore(
+        candidate_alias="small",
+        task_id="t",
+        mode="trace",
+        trial=0,
+        episode_status=status,
+        gates=(),
+        task_success=status == "completed",
+        non_candidate_stop=attribution(status) == "infrastructure",
+        failures=(),
+        counts={},
+        score_hash=sha256_of(b"t"),
+    )
+    return Ended("small", part, score, last)
+
+
+def test_stops_are_told_by_part_with_what_the_server_said_last(tmp_path: Path) -> None:
+    host = hosted(tmp_path)
+    asked = replace(candidate(), base_url="http://x/v1")
+    host = replace(host, settings=replace(host.settings, candidates=(asked, candidate("untouched"))))
+    (attempt,) = outcome_of(request("t"), "provider_rejected").attempts
+    refused_last = replace(outcome_of(request("t"), "provider_rejected"), attempts=(replace(attempt, http_status=400),))
+
+    async def end() -> None:
+        await host.after_task(ended("completed"))
+        await host.after_task(ended("completed", "public"))
+        await host.after_task(ended("candidate_call_failed", last=refused_last))
+        await host.after_task(ended("episode_timeout"))
+        await host.after_task(ended("candidate_call_failed", last=refused_last))
+        await host.after_task(ended("oracle_reset_failed", "public"))
+
+    asyncio.run(end())
+    alike: dict[str, Any] = {"alias": "small", "endpoint": "http://x/v1", "model": "org/small", "answered": False}
+    assert list(host.stopped()) == [
+        Stopped(part="public", tasks=2, stops=1, causes={Cause("oracle_reset_failed", "episode"): 1}, **alike),
+        Stopped(
+            part="held-out",
+            tasks=4,
+            stops=3,
+            causes={Cause("HTTP 400 Bad Request", "answered", 400): 2, Cause("episode_timeout", "episode"): 1},
+            **alike,
+        ),
+    ]
+    assert host.meter.stops == 4
+
+
 def test_only_what_infrastructure_ended_is_counted_as_a_stop(tmp_path: Path) -> None:
     host = hosted(tmp_path, stops=2)
 
     async def end() -> None:
-        await host.after_task("completed")
-        await host.after_task("candidate_mismatch")
-        await host.after_task("oracle_call_failed")
+        await host.after_task(ended("completed"))
+        await host.after_task(ended("candidate_mismatch"))
+        await host.after_task(ended("oracle_call_failed"))
         assert host.meter.stops == 1
-        await host.after_task("oracle_call_failed")
+        await host.after_task(ended("oracle_call_failed"))
 
     (problem,) = refused(lambda: asyncio.run(end()))
     assert (problem.code, problem.field) == ("eval_budget_exhausted", "max_infrastructure_stops")

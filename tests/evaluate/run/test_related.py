@@ -12,6 +12,7 @@ from bfcl.errors import Problem
 from bfcl.evaluate.run.evaluate import evaluate
 from bfcl.evaluate.run.how import How, Silent
 from bfcl.evaluate.run.outcome import CallSources, Completed, Preflight
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.evaluate.settings.envelope import Envelope
 from bfcl.evaluate.settings.load import load_settings
 from tests.evaluate.arena import KEY, Arena, Candidate, Edit, asks, executable, put, repeats, served
@@ -196,4 +197,4 @@ def test_nothing_is_said_of_a_run_that_got_no_answer(runs: Runs) -> None:
     second, warned = runs("second", earlier="first")
     assert (sources(second).taken_over, warned) == (0, [])
     (stopped,) = first.stopped
-    assert stopped.causes == {"transport_error (Connection refused)": sources(first).asked}
+    assert stopped.causes == {Cause("transport_error (Connection refused)", "unreached"): sources(first).asked}

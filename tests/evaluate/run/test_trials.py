@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+from bfcl.evaluate.run.unanswered import Cause
 from bfcl.modelio.exchange import ChatRequest
 from tests.evaluate.driven import Answer
 from tests.evaluate.measuring import measured, right
@@ -54,4 +55,4 @@ def test_causes_are_of_the_tasks_that_the_run_stopped_in_the_first_trial(tmp_pat
 
     _, playing, _ = measured(tmp_path, answer, trials=2)
     assert [one for one in playing.played if one[0] == "two"] == [("two", trial) for trial in range(4)]
-    assert playing.stop_causes == {"timeout": 1}
+    assert playing.stop_causes == {Cause("timeout", "timeout"): 1}

@@ -23,15 +23,19 @@ def spoiled(arena: Arena, *edits: Edit) -> Prepared:
     return prepared
 
 
-def test_untouched_source_lets_every_task_begin(arena: Arena) -> None:
-    prepared, _ = opened(arena, executable)
+@pytest.mark.parametrize(("edits", "checks"), [((executable,), 5), ((), 1)], ids=["executable", "trace"])
+def test_untouched_source_is_checked_first_and_before_each_task_that_is_executed(
+    arena: Arena, edits: tuple[Edit, ...], checks: int
+) -> None:
+    prepared, _ = opened(arena, *edits)
 
-    async def work() -> None:
+    async def work() -> int:
         watching = Watching(prepared)
         await watching.settle()
         await asyncio.gather(*(watching.before_task() for _ in range(4)))
+        return watching._watch.checks
 
-    asyncio.run(work())
+    assert asyncio.run(work()) == checks
 
 
 @pytest.mark.parametrize("ask", [Watching.settle, Watching.before_task])

@@ -19,7 +19,7 @@ def wrong(model: str) -> set[str]:
 @pytest.mark.parametrize("model", BEHAVIOURS)
 def test_behaviour_completes_exactly_where_it_says_it_is_right(model: str) -> None:
     behaviour = BEHAVIOURS[model]
-    right = behaviour.departure is None or behaviour.still_right
+    right = behaviour.departure is None or behaviour.summary.endswith("; still right.")
     assert (outcome(GROUP, play(model, "task", GROUP))[0] == "completed") is right
 
 

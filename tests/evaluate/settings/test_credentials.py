@@ -48,7 +48,7 @@ NAMES = [
 ]
 MODEL = ("candidates", 0, "model")
 EXTENSIONS = ("candidates", 0, "inference", "provider_extensions")
-FIX = "\n  fix: write the name of an environment variable under `api_key_env`, and revoke what stood here"
+FIX = "\n  fix: write the name of an environment variable under `api_key_env`; revoke what stood here if it is a key"
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)

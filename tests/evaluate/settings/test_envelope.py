@@ -149,7 +149,8 @@ def test_envelope_changes_no_hash(tmp_path: Path) -> None:
             {"api_key": "x"},
             "2: secret_in_eval_config: api_key is <redacted>: it holds a credential by its name; expected no "
             "credential\n"
-            "  fix: write the name of an environment variable under `api_key_env`, and revoke what stood here",
+            "  fix: write the name of an environment variable under `api_key_env`; revoke what stood here if it is "
+            "a key",
         ),
     ],
 )

@@ -76,6 +76,17 @@ def test_recheck_finds_a_table_that_became_a_link(site: Site, ready: Passed) -> 
     ]
 
 
+def test_recheck_finds_a_table_that_became_a_pipe_and_does_not_wait_for_it(site: Site, ready: Passed) -> None:
+    path = site.run_dir / "benchmark.parquet"
+    wanted = sha256_file(path)
+    path.unlink()
+    os.mkfifo(path)
+    assert site.told(again(ready)) == [
+        "run/benchmark.parquet: eval_source_changed_during_eval: benchmark.parquet is gone or no regular file; it was "
+        f"verified with {wanted}{GATE}"
+    ]
+
+
 def test_recheck_finds_another_scoring_contract(site: Site, ready: Passed) -> None:
     (site.root / "contract.json").write_bytes(b"other")
     assert site.told(again(ready)) == [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.release.document.charts import SHOWN, Bar, Span, bars, clipped, counted, grid, spans
+from bfcl.release.document.charts import SHOWN, Bar, bars, clipped, counted, grid
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
 pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
@@ -82,25 +82,3 @@ def test_clipped_text_is_a_beginning_that_fits(text: str, room: int) -> None:
     short = clipped(text, room)
     assert sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in short) <= room
     assert short == line or (short.endswith("…") and line.startswith(short.removesuffix("…")))
-
-
-def test_spans_show_a_share_inside_its_interval_on_one_scale() -> None:
-    svg = spans([Span("one", 0.5, 0.25, 0.75, "50.0%"), Span("none", None, 0.0, 0.0, "–")])
-    assert words(svg) == ["one", "none", "50.0%", "–"]
-    whole, other, interval = lengths(svg)[:3]
-    assert whole == other == 2 * interval
-    assert svg.count('fill="var(--bar)"') == 2
-
-
-def test_spans_have_room_for_as_long_labels_as_they_are_told() -> None:
-    label = "m" * 40
-    narrow, wide = (spans([Span(label, 0.5, 0.25, 0.75, "")], label_characters=room) for room in (24, 40))
-    assert words(narrow)[0] == f"{'m' * 23}…"
-    assert words(wide)[0] == label
-    widths = [float(ET.fromstring(svg).attrib["width"]) for svg in (narrow, wide)]
-    assert widths[1] - widths[0] == 186 * 16 // 24
-
-
-def test_no_more_spans_than_there_is_room_for() -> None:
-    svg = spans([Span(str(number), 0.5, 0.0, 1.0, "") for number in range(SHOWN + 5)])
-    assert [word for word in words(svg) if word] == list(map(str, range(SHOWN)))
