@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bfcl.modelio.transport import (
@@ -72,6 +74,7 @@ class AsyncTransport:
         import httpx
 
         quiet()
+        _settle_what_is_absent()
         try:
             if self._tls is None:
                 self._tls = httpx.create_ssl_context()
@@ -96,3 +99,12 @@ async def _bounded(pieces: AsyncIterator[bytes]) -> bytes | None:
         if len(body) > MAX_BODY_BYTES:
             return None
     return bytes(body)
+
+
+def _settle_what_is_absent() -> None:
+    """Let an import that fails fail at once: httpcore tries this one several times a request, where only trio needs it.
+
+    Python looks through every directory each time, which was most of what a request cost.
+    """
+    if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+        sys.modules["sniffio"] = None  # type: ignore[assignment]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +14,7 @@ from bfcl.modelio.chat_transport import AsyncTransport
 from bfcl.modelio.transport import MAX_BODY_BYTES, Post, Reply, TransportFailure
 from tests.embedding_server import unused_port
 from tests.modelio.chat_server import Answering, Manner, Server, http, run, saying, serving
+from tests.system.project import PATIENCE_S, REPOSITORY
 
 MANY = 200
 READ = 64 * 1024
@@ -205,3 +208,19 @@ def test_server_that_is_not_there_is_a_failure_of_the_transport() -> None:
     assert failure.value.failure == "transport_error"
     assert "canary" not in str(failure.value)
     assert failure.value.__cause__ is None
+
+
+def test_library_that_is_absent_is_not_looked_for_at_every_request() -> None:
+    program = """
+import asyncio, importlib, sys
+from bfcl.modelio.chat_transport import AsyncTransport
+AsyncTransport(1)._opened()
+looked_for = []
+sys.meta_path.insert(0, type("Finder", (), {"find_spec": staticmethod(lambda name, *_: looked_for.append(name))}))
+from httpcore._synchronization import current_async_library
+async def ask(): return [current_async_library() for _ in range(3)]
+print(asyncio.run(ask()), "sniffio" in looked_for)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert done.stdout == "['asyncio', 'asyncio', 'asyncio'] False\n"
