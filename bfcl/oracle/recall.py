@@ -69,6 +69,8 @@ class Recall:
         self._named: dict[str | None, list[Known]] = {}
         self._count = 0
         self._size = 0
+        self._usual: bytes | None = None
+        """What tells the state that ended the last episode, where all is known of it and ready."""
 
     def find(self, name: str | None, key: bytes) -> Known | None:
         """What is known of the part of this name with this key."""
@@ -84,6 +86,8 @@ class Recall:
 
         `lesson` has the keys of the new parts, empty for one that is not to be remembered.
         """
+        if told == self._usual:
+            return b""
         new = []
         for number, label, text in wire.read_parts(told):
             if number:
@@ -91,8 +95,11 @@ class Recall:
             else:
                 new.append((None if not label else decode(label.decode()), text))
         keys = [key for _, key in wire.records(lesson)]
+        if not new:
+            self._usual = told if all(known.ready for known in self._of(told)) else None
         if not new or len(keys) != len(new):
             return b""
+        self._usual = None
         numbers, forgotten = [], []
         for (name, text), key in zip(new, keys, strict=True):
             number, gone = self.learn(name, key, text) if key else (0, [])
@@ -101,10 +108,15 @@ class Recall:
         learned = wire.record(wire.LEARNED, wire.numbers(numbers))
         return learned + (wire.record(wire.FORGOTTEN, wire.numbers(forgotten)) if forgotten else b"")
 
+    def _of(self, told: bytes) -> list[Known]:
+        return [self._known[number] for number, _, _ in wire.read_parts(told)]
+
     def used(self, number: int) -> None:
-        """An episode ended in a state with this part: more will, so its values are made once for all of them."""
-        known = self._known.pop(number)
-        self._known[number] = known
+        """An episode ended in a state with this part: more will, so its value is made once for all of them."""
+        known = self._known[number]
+        if known.ready:
+            return
+        self._known[number] = self._known.pop(number)
         self._named[known.name].remove(known)
         self._named[known.name].append(known)
         known.uses += 1
@@ -125,7 +137,8 @@ class Recall:
         self._size += len(key) + len(text)
         forgotten = []
         while len(self._known) > KEPT or self._size > ROOM:
-            forgotten.append(self._forget(next(iter(self._known))))
+            oldest = next(iter(self._known))
+            forgotten.append(self._forget(next((one for one, known in self._known.items() if not known.ready), oldest)))
         return self._count, forgotten
 
     def _forget(self, number: int) -> int:

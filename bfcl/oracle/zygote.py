@@ -26,11 +26,12 @@ _FLUSH_NS = 20_000_000
 PARENT_GONE = (signal.SIGTERM, signal.SIGCONT)
 """Signals that tell a world that its parent is gone."""
 
-# Bound before pack code could replace them.
+# Bound before pack code could replace them. What a world does between two forks costs a fault for every page it writes
+# to, if only a count of references: few objects in few places.
 _fork, _exit, _kill, _killpg, _waitpid = os.fork, os._exit, os.kill, os.killpg, os.waitpid
 _unlink, _rmdir, _chmod = os.unlink, os.rmdir, os.chmod
 _setpgid, _close, _read, _listdir, _lseek = os.setpgid, os.close, os.read, os.listdir, os.lseek
-_poll, _sleep, _ticks = select.poll, time.sleep, time.monotonic_ns
+_poll, _POLLIN, _sleep, _ticks = select.poll, select.POLLIN, time.sleep, time.monotonic_ns
 # What `signal.signal` wraps: turning numbers into enum members writes to sixty pages that a fork shares.
 _set_handler, _default, _gone = _signal.signal, int(signal.SIG_DFL), tuple(map(int, PARENT_GONE))
 _status_code = os.waitstatus_to_exitcode
@@ -95,6 +96,10 @@ class World:
         self._count = 0
         self._running: int | None = None
         self._children = children
+        self._hung_up = _poll()
+        self._hung_up.register(channel.requests, 0)  # only the hang-up of the parent
+        self._first_wait_ms = int(min(self._limits.shortest, deadlines.LONGEST_WAIT_S) * 1000) + 1
+        """No phase of an episode that has just begun is late before."""
 
     def leave(self) -> NoReturn:
         """Kill everything below this process and go."""
@@ -188,8 +193,10 @@ class World:
         """Wait for the process to end or be late. Returns a breakdown if it was stopped, and its exit status."""
         handle = _exit_handle(process)
         breakdown = status = None
+        wait_ms = self._first_wait_ms
         try:
-            while not self._ended(process, handle):
+            while not self._ended(process, handle, wait_ms):
+                wait_ms = int(self._limits.patience(self._scratch) * 1000) + 1
                 if self._limits.is_late(self._scratch):
                     breakdown = deadlines.late(self._scratch, self._limits, decode(payload.decode()))
                     break
@@ -205,14 +212,13 @@ class World:
             empty(self.private)
         return breakdown, status
 
-    def _ended(self, process: int, handle: int | None) -> bool:
-        """Whether the process ended before its current deadline. Raises ParentGone."""
-        wait_ms = int(self._limits.patience(self._scratch) * 1000) + 1
-        poll = _poll()
-        poll.register(self.channel.requests, 0)  # only the hang-up of the parent
+    def _ended(self, process: int, handle: int | None, wait_ms: int) -> bool:
+        """Whether the process ended within the time. Raises ParentGone."""
+        poll = self._hung_up
         if handle is not None:
-            poll.register(handle, select.POLLIN)
+            poll.register(handle, _POLLIN)
             ready = poll.poll(wait_ms)
+            poll.unregister(handle)
             if any(descriptor == self.channel.requests for descriptor, _ in ready):
                 raise ParentGone
             return bool(ready)
@@ -236,6 +242,8 @@ class World:
 
     def _kill_strays(self) -> None:
         """Kill and reap whatever an episode left behind: as its adopted children, they are found here."""
+        if self._children is not None and not self._strays():
+            return
         while True:
             try:
                 process, _ = _waitpid(-1, os.WNOHANG)

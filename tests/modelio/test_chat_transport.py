@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 
@@ -210,6 +211,7 @@ def test_server_that_is_not_there_is_a_failure_of_the_transport() -> None:
     assert failure.value.__cause__ is None
 
 
+@pytest.mark.skipif(find_spec("sniffio") is not None, reason="the library is there")
 def test_library_that_is_absent_is_not_looked_for_at_every_request() -> None:
     program = """
 import asyncio, importlib, sys
