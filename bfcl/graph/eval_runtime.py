@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from bfcl.canonical import Json
-from bfcl.graph.host import dependency_lock_hash, pipeline_version, revision, source_hash
+from bfcl.graph.host import dependency_lock_hash, pipeline_version, revision, source_hash, system
 
 
 def eval_runtime() -> dict[str, Json]:
@@ -14,7 +14,7 @@ def eval_runtime() -> dict[str, Json]:
     sha, dirty = revision()
     return {
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": system(),
         "machine": platform.machine(),
         "package_version": pipeline_version(),
         "package_source_hash": source_hash(),

@@ -30,6 +30,16 @@ def python_minor() -> str:
 
 
 @functools.cache
+def system() -> str:
+    """Kernel, its release, machine and C library, as `platform.platform` words them.
+
+    That one asks a program for the processor, which then runs with whatever stands in our environment.
+    """
+    told = os.uname()
+    return "-".join(filter(None, (told.sysname, told.release, told.machine, "with", "".join(platform.libc_ver()))))
+
+
+@functools.cache
 def pyarrow_version() -> str:
     """Read without importing it."""
     return version("pyarrow")

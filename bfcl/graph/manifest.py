@@ -16,7 +16,7 @@ from bfcl.errors import DriftError, Problem, raise_all
 from bfcl.exports.report import ExportOutcome, exports_block
 from bfcl.graph.balancing import read_balancing
 from bfcl.graph.final_rows import Summary, read_scan
-from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash
+from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash, system
 from bfcl.graph.layout import REPORT_ARTIFACT
 from bfcl.graph.levels import released_level
 from bfcl.graph.publish import StagedTables
@@ -117,7 +117,7 @@ def _runtime(session: Session) -> Runtime:
     sha, dirty = revision()
     return Runtime(
         python=platform.python_version(),
-        platform=platform.platform(),
+        platform=system(),
         machine=platform.machine(),
         pyarrow=pyarrow_version(),
         isolation=released_level(session),

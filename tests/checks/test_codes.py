@@ -92,7 +92,7 @@ _ODD = {{
     "sets": lambda: {{"all": {{1}}}},
     "swells": lambda: {{"all": "x" * 11_000_000}},
     "spoils": lambda: _STATE.update(kilns={{1}}) or {{}},
-    "dawdles": lambda: [__import__("time").sleep(0.1)] and {{}},
+    "dawdles": lambda: [__import__("time").sleep(0.4)] and {{}},
 }}
 
 

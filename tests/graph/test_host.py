@@ -10,11 +10,22 @@ from pathlib import Path
 import pytest
 
 from bfcl.graph import host
+from tests.system.project import REPOSITORY
 
 
 def test_versions_are_those_of_the_running_interpreter() -> None:
     assert host.python_minor() == f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert host.pyarrow_version() == version("pyarrow")
+
+
+def test_system_is_told_without_starting_a_program() -> None:
+    program = (
+        "import platform, sys; from bfcl.graph.host import system; began = []; "
+        "sys.addaudithook(lambda event, _: began.append(event) if event.startswith('subprocess') else None); "
+        "told = system(); print(list(began), told == platform.platform())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout == "[] True\n"
 
 
 def test_hashes_are_published_identities_and_stable() -> None:
