@@ -114,7 +114,7 @@ class _Run:
         stage, request = self._stage, self._request
         if request["given"] is not None:
             trace, state = request["given"]
-            self._state = Alone(state, decode(state))
+            self._state = Alone(state.encode(), decode(state))
             self._judge(request["assertions"], decode(trace))
             return
         context = self._context(stage.limits.reset, 0)
@@ -238,7 +238,7 @@ class _Run:
                 text, plain = exact_pair(state)
             except NotJson as defect:
                 raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
-            self._state = Alone(text.decode(), plain)
+            self._state = Alone(text, plain)
             return wire.STATE, text, len(text)
         lessons = [part.lesson for part in parts if part.known is None]
         scratch.teach(b"".join(wire.record(wire.NEW_PART, lesson) for lesson in lessons) if any(lessons) else b"")

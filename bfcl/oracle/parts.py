@@ -19,77 +19,80 @@ WIDEST = 64
 """Names from which on a state is one part: each costs as much as a small collection."""
 
 
+class Alone:
+    """A value that is known by its text alone."""
+
+    def __init__(self, text: bytes, plain: Any) -> None:
+        """`plain` is what reads back from the text, and nobody else's."""
+        self._text, self._plain = text, [plain]
+
+    def take(self) -> Any:
+        """What reads back from the text, as if nobody had been given it before."""
+        return self._plain.pop() if self._plain else decode(self._text.decode())
+
+
+class After:
+    """A value that was written after a known one."""
+
+    def __init__(self, known: Known, written: Written) -> None:
+        self._known, self._written = known, written
+
+    def take(self) -> Any:
+        """As of `Alone`."""
+        return self._written.rebuilt(self._known.take())
+
+
 class Part:
     """One part of a state. `name` is None where the whole state is one."""
 
-    __slots__ = ("_like", "_plain", "_written", "key", "known", "label", "name", "text")
+    __slots__ = ("_giver", "key", "known", "label", "lesson", "name", "text")
 
     def __init__(self, name: str | None, key: bytes, known: Known | None) -> None:
         self.name, self.key, self.known = name, key, known
         self.label = b"" if name is None else exact_json(name)
         """Its name as JSON, empty where the whole state is one part."""
         self.text = b"" if known is None else known.text
-        self._plain: list[Any] = []
-        """What reads back from the text, to be given away once."""
-        self._like: Known | None = None
-        """A known part that this one was written after."""
-        self._written: Written | None = None
-        """How that was done."""
-
-    @property
-    def lesson(self) -> bytes:
-        """Its key, where it is worth remembering: not where little of it differs from what is known."""
-        return b"" if self._written is not None and self._written.mostly_known else self.key
+        self.lesson = key
+        """The key, empty where it is not worth remembering: little differs from what is known."""
+        self._giver: Known | Alone | After | None = known
 
     def write(self, value: Any, recall: Recall) -> None:
         """Make the text of a part that is not known. Raises: NotJson."""
-        self._like = None if self.name is None or _has_odd_keys(value) else recall.like(self.name, type(value))
-        if self._like is not None and self._like.pieces is not None:
-            self._written = self._like.pieces.written(value)
-            self.text = self._written.text
-        else:
-            self.text, plain = exact_pair(value) if self.name is None else exact_within(value)
-            self._plain.append(plain)
+        nested = self.name is not None
+        like = recall.like(self.name, type(value)) if nested and _has_text_names(value) else None
+        if like is None or like.pieces is None:
+            self.text, plain = exact_within(value) if nested else exact_pair(value)
+            self._giver = Alone(self.text, plain)
+            return
+        written = like.pieces.written(value)
+        self.text, self._giver = written.text, After(like, written)
+        if written.mostly_known:
+            self.lesson = b""
 
     def take(self) -> Any:
-        """The value as it reads back from the text, as if nobody had been given one before."""
-        if self.known is not None:
-            return self.known.take()
-        if self._like is not None and self._written is not None:
-            return self._written.rebuilt(self._like.take())
-        return self._plain.pop() if self._plain else decode(self.text.decode())
+        """The value as it reads back, as if nobody had been given it before; once it is known or written."""
+        assert self._giver is not None
+        return self._giver.take()
 
 
 class Told:
-    """A state that was told."""
+    """A state that was told by its parts."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
 
     def take(self) -> Any:
-        """The state as it reads back, as if nobody had been given it before."""
+        """As of `Alone`."""
         if len(self._parts) == 1 and self._parts[0].name is None:
             return self._parts[0].take()
         return {part.name: part.take() for part in self._parts}
-
-
-class Alone:
-    """A state that is known by its text alone."""
-
-    def __init__(self, text: str, value: Any) -> None:
-        """`value` is what reads back from the text, and nobody else's."""
-        self._text, self._values = text, [value]
-
-    def take(self) -> Any:
-        """As of `Told`."""
-        return self._values.pop() if self._values else decode(self._text)
 
 
 def parts_of(state: Any, recall: Recall) -> list[Part] | None:
     """The parts in the order of the state's text; None where it has none."""
     if type(state) is not dict:
         return None
-    whole = len(state) > WIDEST or not all(type(name) is str for name in state)
+    whole = len(state) > WIDEST or not _has_text_names(state)
     named = [(None, state)] if whole else sorted(state.items())
     parts = []
     for name, value in named:
@@ -111,5 +114,6 @@ def record_of(parts: Sequence[Part]) -> tuple[bytes, int]:
     return data, sum(len(part.label) + len(part.text) + 2 for part in parts) + (1 if parts else 2)
 
 
-def _has_odd_keys(value: Any) -> bool:
-    return type(value) is dict and not all(type(name) is str for name in value)
+def _has_text_names(value: Any) -> bool:
+    """Whether an object has no other names than texts, as its entries are then put in order by them."""
+    return type(value) is not dict or all(type(name) is str for name in value)

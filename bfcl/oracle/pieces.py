@@ -48,7 +48,7 @@ class Pieces:
             known = place < len(self._keys) and key_of(piece) == self._keys[place]
             texts.append(self._texts[place] if known else _text_of(self.kind, piece))
             same.append(known)
-            names.append([entry[0] for entry in piece] if self.kind is dict else [None] * len(piece))
+            names.append([entry[0] for entry in piece] if self.kind is dict else [])
         text = b",".join(filter(None, texts))
         return Written(b"[" + text + b"]" if self.kind is list else b"{" + text + b"}", texts, same, names)
 
@@ -70,7 +70,8 @@ class Written(NamedTuple):
     texts: Sequence[bytes]
     same: Sequence[bool]
     """Of each piece whether it is the known value's."""
-    names: Sequence[Sequence[str | None]]
+    names: Sequence[Sequence[str]]
+    """Of each piece of an object."""
 
     @property
     def mostly_known(self) -> bool:
@@ -85,7 +86,7 @@ class Written(NamedTuple):
                 for place, same in enumerate(self.same)
                 for item in (whole[place * SIZE : (place + 1) * SIZE] if same else next(pieces))
             ]
-        made: dict[str | None, Any] = {}
+        made: dict[str, Any] = {}
         for names, text, same in zip(self.names, self.texts, self.same, strict=True):
             made |= {name: whole[name] for name in names} if same else decode(f"{{{text.decode()}}}")
         return made

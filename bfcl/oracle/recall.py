@@ -76,7 +76,7 @@ class Recall:
         """What is known of the part of this name with this key."""
         return next((known for known in reversed(self._named.get(name, ())) if known.key == key), None)
 
-    def like(self, name: str, kind: type) -> Known | None:
+    def like(self, name: str | None, kind: type) -> Known | None:
         """A part of this name whose pieces are known."""
         known = self._named.get(name, ())
         return next((one for one in reversed(known) if one.pieces is not None and one.pieces.kind is kind), None)

@@ -158,7 +158,7 @@ def test_an_object_with_other_keys_than_texts_is_refused_after_one_that_is_known
 
 
 def test_a_state_known_by_its_text_is_given_anew_each_time() -> None:
-    alone = Alone('{"a":[1]}', {"a": [1]})
+    alone = Alone(b'{"a":[1]}', {"a": [1]})
     first = alone.take()
     first["a"].append(2)
     assert alone.take() == json.loads('{"a":[1]}')
