@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from bfcl.errors import BfclError, DriftError, Problem, StageError
 
@@ -73,6 +73,14 @@ def refuse_illegible(path: Path, what: str, error: type[BfclError], code: str) -
         message = f"`{told}`, {what}, is no text in the encoding of this locale"
         fix = "set a UTF-8 locale, such as LC_ALL=C.UTF-8; a name that is no UTF-8 itself has to be changed"
         raise error(Problem(code=code, message=message, fix=fix)) from None
+
+
+def abandon(stream: TextIO) -> None:
+    """Lead a stream to the null device: the interpreter flushes it once more at exit and would complain there."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def sync_dir(path: Path) -> None:

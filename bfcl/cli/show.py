@@ -21,9 +21,10 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import click
 
 from bfcl.canonical import Json, readable_json
-from bfcl.cli.streams import OutputError, abandon
+from bfcl.cli.streams import OutputError
 from bfcl.errors import BfclError, Problem, StageError
 from bfcl.errors import visible as visible
+from bfcl.files import abandon
 
 REFUSED: Final = 1
 BELOW: Final = 2

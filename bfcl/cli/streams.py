@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
@@ -57,11 +56,3 @@ def _opened(number: int, before: TextIO | None) -> TextIO:
     buffer = io.BufferedWriter(raw)
     # A pack may speak any language, whatever the terminal can show.
     return io.TextIOWrapper(buffer, encoding, errors="backslashreplace", line_buffering=number == 2 or buffer.isatty())
-
-
-def abandon(stream: TextIO) -> None:
-    """Lead a stream to the null device: the interpreter flushes it once more at exit and would complain there."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from doit.reporter import ConsoleReporter
 
+from bfcl.files import abandon
 from bfcl.graph.late import late
 from bfcl.graph.memory import remember_this_run
 from bfcl.graph.opening import Opening
@@ -56,8 +56,8 @@ class Reporter(ConsoleReporter):  # type: ignore[misc]
             self.outstream.flush()
         except BrokenPipeError:
             self.outstream = io.StringIO()
-            # Python flushes its own standard output at the end and would complain there.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ is not None else 1)
+            if sys.__stdout__ is not None:
+                abandon(sys.__stdout__)
 
     def skip_uptodate(self, task: Any) -> None:
         """Nothing is to be done. Of an evaluation the end of the output says so, and what came out before."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 
 from bfcl.errors import visible
+from bfcl.files import abandon
 
 
 def say(lines: Sequence[str]) -> None:
@@ -32,8 +31,4 @@ def warn(line: str) -> None:
         stream.write(f"{visible(line)}\n")
         stream.flush()
     except OSError:
-        # Python flushes the stream once more at its end, and would make that the command's status.
-        with contextlib.suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+        abandon(stream)

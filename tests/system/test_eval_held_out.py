@@ -73,6 +73,15 @@ def opening(row: ExportRow) -> object:
     return next(message["content"] for message in row.messages if message["role"] == "user")
 
 
+@pytest.fixture
+def project(kept_back: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A copy to evaluate, the current directory; the candidate's key is set."""
+    copied = kept_back.copy(tmp_path / "project")
+    monkeypatch.chdir(copied.root)
+    monkeypatch.setenv(KEY, CANARY)
+    return copied
+
+
 def told_of(out: Path) -> dict[str, Any]:
     (one,) = json.loads((out / "held_out_eval_report.json").read_bytes())["candidates"]
     return dict(one)
@@ -83,15 +92,10 @@ def told_of(out: Path) -> dict[str, Any]:
     [["held_out_eval"], pytest.param(["trace", "held_out_eval"], marks=pytest.mark.slow)],
 )
 def test_stops_on_either_side_are_told_and_a_side_without_any_measured_task_ends_in_nothing_measured(
-    kept_back: Project,
-    tmp_path: Path,
+    project: Project,
     modes: list[str],
-    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    project = kept_back.copy(tmp_path / "project")
-    monkeypatch.chdir(project.root)
-    monkeypatch.setenv(KEY, CANARY)
     public, private = every_row(project)
     out = project.root / "build" / "eval" / "mine"
     ended, counts = [], []
@@ -129,15 +133,10 @@ def test_stops_on_either_side_are_told_and_a_side_without_any_measured_task_ends
     [["held_out_eval"], pytest.param(["trace", "held_out_eval"], marks=pytest.mark.slow)],
 )
 def test_endpoint_that_is_down_leaves_neither_side_of_the_gap(
-    kept_back: Project,
-    tmp_path: Path,
+    project: Project,
     modes: list[str],
-    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    project = kept_back.copy(tmp_path / "project")
-    monkeypatch.chdir(project.root)
-    monkeypatch.setenv(KEY, CANARY)
     path = configure(project, "http://127.0.0.1:9/v1", modes)
     path.write_text(path.read_text().replace("max_retries: 2", "max_retries: 0"), encoding="utf-8")
     assert run(cli, ["eval", "--config", str(path)], terminal=True) == 3
@@ -163,15 +162,10 @@ def test_endpoint_that_is_down_leaves_neither_side_of_the_gap(
     ],
 )
 def test_private_tasks_are_asked_and_nothing_but_counts_of_them_is_written(
-    kept_back: Project,
-    tmp_path: Path,
+    project: Project,
     modes: list[str],
-    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    project = kept_back.copy(tmp_path / "project")
-    monkeypatch.chdir(project.root)
-    monkeypatch.setenv(KEY, CANARY)
     public, private = every_row(project)
     with served([*public, *private]) as candidate:
         path = str(configure(project, candidate.base_url, modes))
