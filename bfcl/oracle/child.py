@@ -20,7 +20,7 @@ _ADDED = _ROOT not in sys.path
 if _ADDED:
     sys.path.insert(0, _ROOT)
 
-from bfcl.oracle import clocks, isolation, packcode, wire, zygote  # noqa: E402 - the path above finds it
+from bfcl.oracle import clocks, deepcopies, isolation, packcode, wire, zygote  # noqa: E402 - the path above finds it
 from bfcl.oracle.ambient import Guard  # noqa: E402
 from bfcl.oracle.deadlines import Limits  # noqa: E402
 from bfcl.oracle.episode import Stage  # noqa: E402
@@ -125,6 +125,7 @@ def _settle(world: zygote.World, *, forks: bool) -> None:
             signal.signal(number, parent_gone)
         isolation.die_with_parent(signal.SIGCONT)
     zygote.empty(world.private)
+    deepcopies.quicken()
     gc.collect()
     gc.freeze()
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from bfcl.oracle import deadlines, wire
 from bfcl.oracle.ambient import Guard
+from bfcl.oracle.copies import Leaves, copied, fresh
 from bfcl.oracle.deadlines import Limits
 from bfcl.oracle.exact import NotJson, decode, exact_json, exact_pair
 from bfcl.oracle.packcode import Locator
 from bfcl.oracle.parts import Alone, Part, Told, parts_of, record_of
-from bfcl.oracle.recall import Recall, copied, fresh
+from bfcl.oracle.recall import Recall
 from bfcl.oracle.result_path import pick
 from bfcl.oracle.scratch import ASSERTION, CALL, NO_INDEX, PHASES, RESET, RUN_SPAN, STATE, Scratch, TooLarge
 from bfcl.oracle.withheld import Withheld
@@ -63,14 +64,20 @@ class Stage:
     ) -> None:
         self.scratch, self.limits, self.guard, self.locator = scratch, limits, guard, locator
         self.clock = clock
-        self.fixtures_text = fixtures
-        self.fixtures = None if fixtures is None else decode(fixtures)
-        """Parsed once: each fork owns a private copy."""
-        self.recall = Recall()
+        plain = None if fixtures is None else decode(fixtures)
+        self._fixtures = copied(Leaves(plain).sharing(plain))
+        del plain  # what an episode reads then lies close together, in the place that this leaves
+        self.fixtures = self.more_fixtures()
+        """Made once: each fork owns a private copy."""
+        self.recall = Recall(Leaves(self.fixtures))
         self.backend: ModuleType | None = None
         self.assertions: Mapping[str, Callable[..., Any]] = {}
         self.assertions_problem: str | None = None
         """Why there are none, where their module could not be imported."""
+
+    def more_fixtures(self) -> Any:
+        """Fixtures that nobody has touched, as those of a process that has just been forked."""
+        return fresh(self._fixtures)
 
 
 def perform(stage: Stage, request: Mapping[str, Any]) -> None:
@@ -79,7 +86,7 @@ def perform(stage: Stage, request: Mapping[str, Any]) -> None:
     for number, calls in enumerate([request["calls"], *request["also"]]):
         if number:
             stage.scratch.append(wire.ALSO, b"")
-            fixtures = None if stage.fixtures_text is None else decode(stage.fixtures_text)
+            fixtures = stage.more_fixtures()
         if not _run(stage, {**request, "calls": calls}, number, fixtures):
             break
     stage.scratch.finish()
@@ -114,7 +121,7 @@ class _Run:
         stage, request = self._stage, self._request
         if request["given"] is not None:
             trace, state = request["given"]
-            self._state = Alone(state.encode(), decode(state))
+            self._state = Alone(decode(state))
             self._judge(request["assertions"], decode(trace))
             return
         context = self._context(stage.limits.reset, 0)
@@ -238,7 +245,7 @@ class _Run:
                 text, plain = exact_pair(state)
             except NotJson as defect:
                 raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
-            self._state = Alone(text, plain)
+            self._state = Alone(plain)
             return wire.STATE, text, len(text)
         lessons = [part.lesson for part in parts if part.known is None]
         scratch.teach(b"".join(wire.record(wire.NEW_PART, lesson) for lesson in lessons) if any(lessons) else b"")

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bfcl.oracle import wire
-from bfcl.oracle.exact import decode, exact_json, exact_pair, exact_within
+from bfcl.oracle.copies import copier
+from bfcl.oracle.exact import exact_json, exact_pair, exact_within
 from bfcl.oracle.pieces import Written, key_of
 from bfcl.oracle.recall import Known, Recall
 
@@ -20,15 +21,15 @@ WIDEST = 64
 
 
 class Alone:
-    """A value that is known by its text alone."""
+    """A value of its own."""
 
-    def __init__(self, text: bytes, plain: Any) -> None:
-        """`plain` is what reads back from the text, and nobody else's."""
-        self._text, self._plain = text, [plain]
+    def __init__(self, plain: Any) -> None:
+        """`plain` is what reads back from its text, and nobody else's."""
+        self._plain, self._copy = plain, copier(plain)
 
     def take(self) -> Any:
         """What reads back from the text, as if nobody had been given it before."""
-        return self._plain.pop() if self._plain else decode(self._text.decode())
+        return self._copy(self._plain)
 
 
 class After:
@@ -36,23 +37,26 @@ class After:
 
     def __init__(self, known: Known, written: Written) -> None:
         self._known, self._written = known, written
+        self._whole: Alone | None = None
 
     def take(self) -> Any:
         """As of `Alone`."""
-        return self._written.rebuilt(self._known.take())
+        if self._whole is None:
+            self._whole = Alone(self._written.rebuilt(self._known.take()))
+        return self._whole.take()
 
 
 class Part:
     """One part of a state. `name` is None where the whole state is one."""
 
-    __slots__ = ("_giver", "key", "known", "label", "lesson", "name", "text")
+    __slots__ = ("_giver", "key", "known", "lesson", "name", "text")
 
     def __init__(self, name: str | None, key: bytes, known: Known | None) -> None:
-        self.name, self.key, self.known = name, key, known
-        self.label = b"" if name is None else exact_json(name)
-        """Its name as JSON, empty where the whole state is one part."""
+        self.name, self.known = name, known
+        self.key = key if known is None else b""
+        """What tells an unknown one from others."""
         self.text = b"" if known is None else known.text
-        self.lesson = key
+        self.lesson = self.key
         """The key, empty where it is not worth remembering: little differs from what is known."""
         self._giver: Known | Alone | After | None = known
 
@@ -62,12 +66,17 @@ class Part:
         like = recall.like(self.name, type(value)) if nested and _has_text_names(value) else None
         if like is None or like.pieces is None:
             self.text, plain = exact_within(value) if nested else exact_pair(value)
-            self._giver = Alone(self.text, plain)
+            self._giver = Alone(plain)
             return
         written = like.pieces.written(value)
         self.text, self._giver = written.text, After(like, written)
         if written.mostly_known:
             self.lesson = b""
+
+    @property
+    def label(self) -> bytes:
+        """Its name as JSON, empty where the whole state is one part."""
+        return b"" if self.name is None else self.known.label if self.known is not None else exact_json(self.name)
 
     def take(self) -> Any:
         """The value as it reads back, as if nobody had been given it before; once it is known or written."""
@@ -96,8 +105,9 @@ def parts_of(state: Any, recall: Recall) -> list[Part] | None:
     named = [(None, state)] if whole else sorted(state.items())
     parts = []
     for name, value in named:
-        key = key_of(value)
-        if key is None:
+        try:
+            key = key_of(value)
+        except ValueError:
             return None
         parts.append(Part(name, key, recall.find(name, key)))
     return parts

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gc
 import marshal
+from collections.abc import Callable
 from typing import Any
 
 from bfcl.oracle import wire
-from bfcl.oracle.exact import decode
+from bfcl.oracle.copies import Leaves, copier
+from bfcl.oracle.exact import decode, exact_json
 from bfcl.oracle.pieces import Pieces, key_of, pieces_of
 
 KEPT = 48
@@ -25,45 +27,45 @@ ROOM = 8 * 1024 * 1024
 class Known:
     """What one part was found to be."""
 
-    __slots__ = ("_given", "_plain", "_plain_key", "key", "name", "number", "pieces", "text", "uses")
+    __slots__ = ("_copy", "_plain", "key", "label", "name", "number", "pieces", "text", "uses")
 
     def __init__(self, number: int, name: str | None, key: bytes, text: bytes) -> None:
         self.number, self.name, self.key, self.text = number, name, key, text
+        self.label = b"" if name is None else exact_json(name)
         self.uses = 0
         self.pieces: Pieces | None = None
         self._plain: Any = None
-        """What reads back from the text, of which every episode has its own by having been forked."""
-        self._plain_key: bytes | None = None
-        """Its key where it is kept ready."""
-        self._given = False
+        """What reads back from the text, where it is kept ready; nobody is given it but in copies."""
+        self._copy: Callable[[Any], Any] | None = None
 
     @property
     def ready(self) -> bool:
-        return self._plain_key is not None
+        return self._copy is not None
 
-    def prepare(self) -> None:
+    def prepare(self, leaves: Leaves) -> None:
         """Keep the value ready from here on."""
-        self._plain = decode(self.text.decode())
-        self._plain_key = key_of(self._plain)
-        self.pieces = pieces_of(marshal.loads(self.key))
+        self._plain = leaves.sharing(decode(self.text.decode()))
+        self._copy = copier(self._plain)
+        own = marshal.loads(self.key)
+        shared = leaves.sharing(own)
+        # Pieces are found by their quick keys where they have the same objects as those of an episode.
+        self.pieces = pieces_of(shared if key_of(shared) == self.key else own)
 
     def release(self) -> None:
         """Keep it ready no longer."""
-        self._plain, self._plain_key, self.pieces = None, None, None
+        self._plain, self._copy, self.pieces = None, None, None
 
     def take(self) -> Any:
         """The value, as if nobody had been given it before."""
-        # Looking whether it is still as it was takes less time and memory than another one.
-        if self._plain_key is None or (self._given and key_of(self._plain) != self._plain_key):
-            return decode(self.text.decode())
-        self._given = True
-        return self._plain
+        return decode(self.text.decode()) if self._copy is None else self._copy(self._plain)
 
 
 class Recall:
     """The parts a world remembers. Each episode has its own copy of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaves: Leaves) -> None:
+        """Values kept ready share their leaves with what `leaves` knows: an episode has written to those anyway."""
+        self._leaves = leaves
         self._known: dict[int, Known] = {}
         """By number, the one used last at the end."""
         self._named: dict[str | None, list[Known]] = {}
@@ -125,7 +127,7 @@ class Recall:
         if known.uses > (1 if before is None else 2 * before.uses):
             if before is not None:
                 before.release()
-            known.prepare()
+            known.prepare(self._leaves)
             # What is never collected is never written to by an episode's collector either.
             gc.freeze()
 
@@ -148,13 +150,3 @@ class Recall:
             del self._named[known.name]
         self._size -= len(known.key) + len(known.text)
         return number
-
-
-def copied(plain: Any) -> bytes:
-    """Bytes that `fresh` makes new values of, again and again."""
-    return marshal.dumps(plain)
-
-
-def fresh(copy: bytes) -> Any:
-    """New values that nobody else holds, in a third of the time that parsing their text takes."""
-    return marshal.loads(copy)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bfcl.oracle import wire
+from bfcl.oracle.copies import Leaves
 from bfcl.oracle.known_states import KnownStates
 from bfcl.oracle.pieces import key_of
 from bfcl.oracle.recall import Recall
@@ -89,7 +90,7 @@ def test_a_state_told_again_is_the_one_before_it_however_that_was_told() -> None
 
 @given(st.lists(st.lists(st.integers(0, 70), max_size=3), max_size=80))
 def test_parent_and_world_mean_the_same_by_every_number(states: list[list[int]]) -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     for parts in states:
         texts = {f"p{place}": b"%d" % part for place, part in enumerate(parts)}
         keyed = {name: key_of(int(data)) or b"" for name, data in texts.items()}

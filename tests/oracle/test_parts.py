@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bfcl.canonical import canonical_json
 from bfcl.oracle import wire
+from bfcl.oracle.copies import Leaves
 from bfcl.oracle.exact import NotJson, exact_json
 from bfcl.oracle.known_states import KnownStates
 from bfcl.oracle.parts import WIDEST, Alone, Told, parts_of, record_of
@@ -60,7 +61,7 @@ def told(world: Recall, parent: KnownStates, state: Any) -> tuple[bytes, Told]:
 @settings(max_examples=60)
 @given(st.lists(STATES, min_size=1, max_size=12))
 def test_states_in_any_order_are_told_as_they_are_and_given_as_they_read_back(states: list[Any]) -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     for state in states:
         text, given_out = told(world, parent, state)
         assert text == canonical_json(state)
@@ -86,7 +87,7 @@ def spoil(taken: Any) -> None:
 
 
 def test_a_state_that_comes_again_is_told_by_numbers_alone_and_given_ready() -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     state = {"rows": ROWS, "open": True}
     for _ in range(4):
         told(world, parent, state)
@@ -95,11 +96,10 @@ def test_a_state_that_comes_again_is_told_by_numbers_alone_and_given_ready() -> 
     record, size = record_of(parts)
     assert record == wire.known_part(1) + wire.known_part(2)
     assert size == len(canonical_json(state))
-    assert Told(parts).take()["rows"] is Told(parts).take()["rows"]
 
 
 def test_a_part_that_differs_in_one_row_is_not_remembered() -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     for _ in range(3):
         told(world, parent, {"rows": ROWS})
     for number in range(3):
@@ -119,7 +119,7 @@ class Text(str):
     "state", [collections.OrderedDict(a=1), {"a": collections.Counter()}, {"a": [Text("x")]}, {Text("a"): 1}, [1], None]
 )
 def test_what_is_more_than_plain_values_has_no_parts(state: Any) -> None:
-    assert parts_of(state, Recall()) is None
+    assert parts_of(state, Recall(Leaves())) is None
 
 
 def nested(levels: int) -> Any:
@@ -132,7 +132,7 @@ def nested(levels: int) -> Any:
 @pytest.mark.parametrize("levels", [198, 199, 200, 201])
 @pytest.mark.parametrize("known", [False, True])
 def test_parts_may_nest_as_deep_as_the_whole_state_may(levels: int, *, known: bool) -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     rows = [*ROWS, nested(levels - 2)]
     for _ in range(3 if known else 0):
         told(world, parent, {"rows": ROWS})
@@ -149,7 +149,7 @@ def test_parts_may_nest_as_deep_as_the_whole_state_may(levels: int, *, known: bo
 
 @pytest.mark.parametrize("rows", [{**NAMED, 7: 1}, {7: 1, **NAMED}, dict.fromkeys(range(2 * SIZE))])
 def test_an_object_with_other_keys_than_texts_is_refused_after_one_that_is_known(rows: Any) -> None:
-    world, parent = Recall(), KnownStates()
+    world, parent = Recall(Leaves()), KnownStates()
     for _ in range(3):
         told(world, parent, {"rows": NAMED})
     (part,) = parts_of({"rows": rows}, world) or ()
@@ -158,7 +158,7 @@ def test_an_object_with_other_keys_than_texts_is_refused_after_one_that_is_known
 
 
 def test_a_state_known_by_its_text_is_given_anew_each_time() -> None:
-    alone = Alone(b'{"a":[1]}', {"a": [1]})
+    alone = Alone({"a": [1]})
     first = alone.take()
     first["a"].append(2)
     assert alone.take() == json.loads('{"a":[1]}')
