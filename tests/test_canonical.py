@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl.canonical import canonical_json, canonical_text, readable_json
+from bfcl.canonical import canonical_json, canonical_text, from_canonical, readable_json
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -49,13 +49,44 @@ def test_canonical_json_reads_back_and_is_a_fixed_point(value: Any) -> None:
     assert b"\n" not in data
 
 
+@given(VALUES)
+def test_canonical_text_is_what_the_json_module_makes(value: Any) -> None:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    assert canonical_text(value) == text
+    assert from_canonical(text) == from_canonical(text + "\n") == value
+
+
+def test_a_value_that_was_refused_is_not_held_against_the_next() -> None:
+    inside: list[Any] = [1]
+    outside = {"a": inside, "b": object()}
+    for _ in range(2):
+        with pytest.raises(TypeError, match="Object of type object is not JSON serializable"):
+            canonical_text(outside)
+    outside["b"] = inside
+    assert canonical_text(outside) == '{"a":[1],"b":[1]}'
+    inside.append(outside)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Circular reference detected"):
+            canonical_text(outside)
+    inside.pop()
+    assert canonical_text([outside, outside]) == '[{"a":[1],"b":[1]},{"a":[1],"b":[1]}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "Expecting value"), (" 1", "Expecting value"), ("1 2", "more than one value"), ("1\n\n", "more")],
+)
+def test_only_the_whole_of_a_text_is_read(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        from_canonical(text)
+
+
 @given(st.dictionaries(TEXT, SCALARS, max_size=6))
 def test_order_of_keys_changes_nothing(value: dict[str, Any]) -> None:
     assert canonical_json(dict(reversed(value.items()))) == canonical_json(value)
 
 
 @given(VALUES)
-def test_readable_json_holds_the_same_value(value: Any) -> None:
-    data = readable_json(value)
-    assert json.loads(data) == value
-    assert data.endswith(b"\n")
+def test_readable_json_is_what_the_json_module_lays_out(value: Any) -> None:
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    assert readable_json(value) == f"{text}\n".encode()

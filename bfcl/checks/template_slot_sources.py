@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from bfcl.canonical import Json, canonical_text
 from bfcl.checks.findings import Findings, Subject, field_pointer, from_problem, placed, template_problem
@@ -29,9 +31,10 @@ def findings(pack: Pack) -> Findings:
     sources = Sources(pack.tools, pack.fixtures, pack.manifest)
     bound = sources_of(pack)
     bindable = bindable_templates(pack.templates, pack.held_out)
+    repeated = functools.cache(lambda source, filter_text: _repeated(bound, source, filter_text))
     warnings: list[Finding] = []
     for index, template in enumerate(pack.templates):
-        warnings += _repeats(pack, index, bound) if template in bindable else ()
+        warnings += _repeats(pack, index, repeated) if template in bindable else ()
         failures += [
             template_problem(pack, index, problem)
             for problem in slot_problems(template, sources)
@@ -41,7 +44,28 @@ def findings(pack: Pack) -> Findings:
     return Findings(failures, warnings)
 
 
-def _repeats(pack: Pack, index: int, sources: Sources) -> Iterator[Finding]:
+class _Repeated(NamedTuple):
+    """What of a source's rows is said again and again."""
+
+    rows: int
+    values: int
+    """Distinct ones."""
+    most: str
+    times: int
+    """How often the value comes that comes most often."""
+
+
+def _repeated(sources: Sources, source: str, filter_text: str | None) -> _Repeated | None:
+    """None for a source that draws no rows, and where no value comes twice."""
+    offered = sources.resolve(source, filter_text).candidates
+    if offered.refs is None:
+        return None
+    counts = Counter(map(canonical_text, offered.values))
+    value, times = max(counts.items(), key=lambda one: one[1], default=("", 0))
+    return _Repeated(len(offered), len(counts), value, times) if times > 1 else None
+
+
+def _repeats(pack: Pack, index: int, repeated: Callable[[str, str | None], _Repeated | None]) -> Iterator[Finding]:
     """A warning for each slot that draws one value from several rows: its tasks read alike, word for word.
 
     A slot from whose row others are taken is left out: they may differ.
@@ -52,16 +76,12 @@ def _repeats(pack: Pack, index: int, sources: Sources) -> Iterator[Finding]:
     for name, slot in template.slots.items():
         if slot.same_row_as is not None or name in leaders:
             continue
-        offered = sources.resolve(slot.source, slot.filter).candidates
-        if offered.refs is None:
-            continue
-        counts = Counter(map(canonical_text, offered.values))
-        value, times = max(counts.items(), key=lambda one: one[1], default=("", 0))
-        if times > 1:
+        found = repeated(slot.source, slot.filter)
+        if found is not None:
             finding = Finding(
                 code="slot_value_repeats",
-                message=f"slot `{name}` draws {len(offered)} rows with {len(counts)} distinct values ({value} comes "
-                f"{times} times); tasks that differ in nothing but their rows are published",
+                message=f"slot `{name}` draws {found.rows} rows with {found.values} distinct values ({found.most} "
+                f"comes {found.times} times); tasks that differ in nothing but their rows are published",
                 template_id=template.template_id,
                 fix="draw a field that tells rows apart, narrow the filter to one row a value, or list the values with "
                 "`literal:`",

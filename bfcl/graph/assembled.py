@@ -7,13 +7,12 @@ tables are written, so a reworded tool changes no shard.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from bfcl.canonical import Json, canonical_json
+from bfcl.canonical import Json, canonical_json, from_canonical
 from bfcl.digest import blake3_json
 from bfcl.errors import StageError
 from bfcl.graph.pointers import Pointer, Shard
@@ -198,7 +197,7 @@ class Assembled:
         def tools_of(present: bytes) -> str:
             text = known.get(present)
             if text is None:
-                text = known[present] = self.context.tool_texts(tuple(json.loads(present)), ())[0]
+                text = known[present] = self.context.tool_texts(tuple(from_canonical(present.decode())), ())[0]
             return text
 
         for line in self.bare_lines():
@@ -212,5 +211,5 @@ class Assembled:
 
 
 def _decision(line: bytes) -> Decision:
-    value = json.loads(line)
+    value = from_canonical(line.decode())
     return Decision(**{**value, "guards": tuple(value["guards"])})

@@ -8,19 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Final
 
 from bfcl.canonical import Json, canonical_json, readable_json
 from bfcl.files import write_synced
 from bfcl.graph.quality import kept_verdicts
+from bfcl.graph.selected import RANKED_FILE, REPORT_FILE
 from bfcl.graph.session import Session
 from bfcl.graph.shards import RowReader
-from bfcl.graph.store import Entry
 from bfcl.graph.unsharded import Given, bring_up, write_table
-from bfcl.records.ids import TaskId
 from bfcl.records.plan import Outline
 from bfcl.records.quality import SurfaceQuality
-from bfcl.stages import Stage, stage_named
+from bfcl.stages import Stage
 from bfcl.stages.balancing.finder import Finder, likeness
 from bfcl.stages.balancing.partition import partition, preferences
 from bfcl.stages.balancing.survivor import Gathered, Survivor, gather
@@ -28,10 +26,6 @@ from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
 from bfcl.stages.dedup_balancing import Balanced, balance, settings
 from bfcl.stages.state_machine import outline
 from bfcl.tables.codec import BALANCED, SURFACES, TASKS, decode_line
-
-_, REPORT_FILE = stage_named("dedup_balancing").writes
-RANKED_FILE: Final = "ranked.json"
-"""The selected ids by rank, beside the table."""
 
 
 def run_dedup_balancing(session: Session, stage: Stage) -> None:
@@ -101,17 +95,3 @@ def survivors(
             verdict = next(kept, None)
     if verdict is not None:
         raise AssertionError(f"the verdict on {verdict.task_id} does not stand in task order")
-
-
-def read_balancing(session: Session) -> dict[str, Json] | None:
-    """The report of this run's selection, None where the stage is bypassed."""
-    if "dedup_balancing" not in session.holding:
-        return None
-    entry = session.entry("dedup_balancing")
-    report: dict[str, Json] = json.loads(entry.file(REPORT_FILE).read_bytes())
-    return report
-
-
-def ranked_ids(entry: Entry) -> tuple[TaskId, ...]:
-    """The ids that a stored result selects, by rank."""
-    return tuple(TaskId(one) for one in json.loads(entry.file(RANKED_FILE).read_bytes()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any, Final
@@ -89,16 +89,6 @@ def check_cluster(address: str) -> None:
     """
     with connected(address) as client:
         _checked(Cluster(client, address))
-
-
-def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The level that every world of a run reached at least, of the levels of each place they ran in.
-
-    A part that one place is without is false or None, a number is the smallest.
-    """
-    told = list(levels)
-    names = sorted({name for level in told for name in level})
-    return {name: min((level.get(name) for level in told), key=lambda value: value or 0) for name in names}
 
 
 # --- the cluster --------------------------------------------------------------------------------------------------

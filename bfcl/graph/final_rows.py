@@ -11,9 +11,9 @@ from bfcl.config.portable import portable
 from bfcl.errors import StageError, raise_all
 from bfcl.files import write_synced
 from bfcl.graph.assembled import Assembled, Assembly, assembled
-from bfcl.graph.balancing import ranked_ids, read_balancing
 from bfcl.graph.publish import StagedTables, stage_release
 from bfcl.graph.quality import kept_ids
+from bfcl.graph.selected import ranked_ids, read_balancing
 from bfcl.graph.session import Session
 from bfcl.graph.store import Entry
 from bfcl.graph.unsharded import Given, bring_up

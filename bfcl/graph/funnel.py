@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bfcl.canonical import Json
-from bfcl.graph.balancing import read_balancing
 from bfcl.graph.dask_cluster import named_cluster
 from bfcl.graph.final_rows import Summary, read_summary
 from bfcl.graph.levels import released_level
 from bfcl.graph.losses import NOT_SELECTED, stored_losses, worst_templates
 from bfcl.graph.quality import read_rejections
+from bfcl.graph.selected import read_balancing
 from bfcl.graph.session import Session
 from bfcl.stages.balancing.unmet import UnmetTarget, targets_unmet
 

@@ -1,4 +1,5 @@
-"""What doit tasks do, named rather than imported: `doit list` and a build with nothing to do never load the pipeline.
+"""What doit tasks do, named rather than imported: `doit list` and a build with nothing to do never load the pipeline,
+and a build without balancing, exports or a cluster loads none of theirs.
 
 One table, so that a reader and a test see every name; `late` imports a target when it is first called.
 """
@@ -20,10 +21,15 @@ TARGETS: Final = {
     "stage": "bfcl.graph.run_stage:run_stage",
     "reference_profile": "bfcl.graph.unsharded:run_reference_profile",
     "sharded": "bfcl.graph.runner:run_sharded",
+    "check_cluster": "bfcl.graph.dask_executor:check_cluster",
+    "dask_executor": "bfcl.graph.dask_executor:DaskExecutor",
     "surface_quality": "bfcl.graph.quality:run_surface_quality",
+    "finder": "bfcl.graph.model_finder:configured_finder",
+    "solver": "bfcl.stages.balancing.solver:solver",
     "dedup_balancing": "bfcl.graph.balancing:run_dedup_balancing",
     "final_output": "bfcl.graph.final_rows:run_final_output",
     "publish": "bfcl.graph.publication:run_publish",
+    "exported": "bfcl.graph.exported:exported",
     "funnel_lines": "bfcl.graph.funnel:funnel_lines",
     "eval_files": "bfcl.graph.evaluation:eval_files",
     "eval_is_current": "bfcl.graph.evaluation:eval_is_current",

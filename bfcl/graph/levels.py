@@ -7,11 +7,10 @@ of what the result depends on: a stronger machine takes over what a weaker one r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bfcl.canonical import canonical_json
-from bfcl.graph.dask_executor import weakest
 from bfcl.graph.shards import template_of
 from bfcl.graph.store import LEVEL_FILE
 from bfcl.records.ids import TemplateId
@@ -32,6 +31,16 @@ def asks_oracle(stage: str, template: Template) -> bool:
 def level_file(level: Mapping[str, Any]) -> dict[str, bytes]:
     """What is stored beside a result: the level that the worlds of its run had reached at least."""
     return {LEVEL_FILE: canonical_json(dict(level))}
+
+
+def weakest(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The level that every world of a run reached at least, of the levels of each place they ran in.
+
+    A part that one place is without is false or None, a number is the smallest.
+    """
+    told = list(levels)
+    names = sorted({name for level in told for name in level})
+    return {name: min((level.get(name) for level in told), key=lambda value: value or 0) for name in names}
 
 
 def released_level(session: Session) -> dict[str, Any]:

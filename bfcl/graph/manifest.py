@@ -14,7 +14,6 @@ from bfcl.config.identity import generation_config_hash, portable_path, resolved
 from bfcl.digest import Digest, blake3_file, blake3_of, sha256_of
 from bfcl.errors import DriftError, Problem, raise_all
 from bfcl.exports.report import ExportOutcome, exports_block
-from bfcl.graph.balancing import read_balancing
 from bfcl.graph.final_rows import Summary, read_scan
 from bfcl.graph.host import dependency_lock_hash, pipeline_version, pyarrow_version, revision, source_hash, system
 from bfcl.graph.layout import REPORT_ARTIFACT
@@ -22,6 +21,7 @@ from bfcl.graph.levels import released_level
 from bfcl.graph.publish import StagedTables
 from bfcl.graph.quality import read_rejections
 from bfcl.graph.runner import FACTS
+from bfcl.graph.selected import read_balancing
 from bfcl.graph.session import Session
 from bfcl.stages.artifacts import STAGE_ARTIFACTS, stage_artifacts
 from bfcl.stages.manifest_blocks import BUILD_CONTRACT

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from bfcl.config.model import RunConfig
 from bfcl.modelio.cache import RoleCache
 from bfcl.modelio.embeddings import RecordedEmbeddings
 from bfcl.modelio.opening import open_client
 from bfcl.modelio.transport import Transport
-from bfcl.stages.balancing.embedding import EndpointFinder
+from bfcl.stages.balancing.embedding import KIND, EndpointFinder
+from bfcl.stages.balancing.finder import Finder
+from bfcl.stages.balancing.finders import finder_for
 
 
 class Asking(NamedTuple):
@@ -39,6 +43,19 @@ def endpoint_finder(model: str, recorded: Path, asking: Asking) -> EndpointFinde
         recorded=len(cache) > 0 or not asking.sure,
     )
     return EndpointFinder(model, RecordedEmbeddings(model, cache, client, asking.batch_size))
+
+
+def configured_finder(config: RunConfig, recorded: Path, transport: Transport) -> Finder:
+    """Who looks for near-duplicates under a configuration.
+
+    Raises: StageError `dedup_backend_unavailable`; for a model, what `endpoint_finder` raises.
+    """
+    identifier = config.semantic_deduplication_config.model_identifier
+    assert identifier is not None
+    # One task a category may be one task in all, or none.
+    several = config.task_generation.candidate_tasks_per_category > 1
+    asking = Asking(transport, os.environ, config.ndd_batch_size, sure=several)
+    return finder_for(identifier, {KIND: lambda model: endpoint_finder(model, recorded, asking)})
 
 
 def check_recorded(recorded: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from bfcl.canonical import Json
 from bfcl.checks.report import report
-from bfcl.errors import PackError
+from bfcl.errors import OracleError, PackError
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
 from bfcl.graph.checkpoint_files import clear
@@ -37,6 +39,9 @@ def prepare(session: Session) -> None:
         raise
     if session.command != "prepare" or not _stays(session):
         _start_over(session)
+    if session.pack.endpoint is None:
+        with suppress(OracleError):  # the first check that asks a world meets the same
+            session.oracle.start_ahead()
     store_normalised(session)
     verdict = session.validate()
     session.report = report(session.pack, session.config, verdict)

@@ -5,28 +5,29 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bfcl.canonical import readable_json
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import DriftError, Problem, StageError, raise_all
-from bfcl.exports.decode import StagedTable
-from bfcl.exports.export import export_all
-from bfcl.exports.report import ExportOutcome
 from bfcl.files import storage
-from bfcl.graph.balancing import read_balancing
 from bfcl.graph.changed_inputs import changed_inputs
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
 from bfcl.graph.final_rows import read_plan, read_summary
+from bfcl.graph.late import late
 from bfcl.graph.manifest import manifest_of
 from bfcl.graph.publish import ReleaseRequest, StagedTables, publish
 from bfcl.graph.recordings import recorded_so_far
+from bfcl.graph.selected import read_balancing
 from bfcl.graph.session import Session
 from bfcl.graph.sources import package_digests
 from bfcl.pack.fingerprint import check_drift
-from bfcl.records.ids import TaskId
-from bfcl.stages.artifacts import EXPORT_REPORT, EXPORTS_DIR, PUBLISHED_FILE, RAW_FILE
+from bfcl.stages.artifacts import EXPORT_REPORT, PUBLISHED_FILE, RAW_FILE
 from bfcl.stages.gold import gold_ineligibility_reasons
 from bfcl.tables.benchmark import column_values, flag_values
+
+if TYPE_CHECKING:
+    from bfcl.exports.report import ExportOutcome
 
 
 def run_publish(session: Session) -> None:
@@ -50,7 +51,10 @@ def run_publish(session: Session) -> None:
 
     def export(staging: Path, tables: StagedTables) -> None:
         nonlocal outcome
-        outcome = _exported(session, staging, tables, plan.published)
+        # A report of an earlier failure must not stand beside a release that passed.
+        session.views.remove([EXPORT_REPORT])
+        if session.config.exports.asked_for:
+            outcome = late("exported")(session, staging, tables, plan.published)
 
     def recheck() -> None:
         check_drift(session.pack)
@@ -88,28 +92,6 @@ def run_publish(session: Session) -> None:
     )
     write_commit_record(session.run.commit_record, record)
     session.published = True
-
-
-def _exported(
-    session: Session, staging: Path, tables: StagedTables, task_ids: tuple[TaskId, ...]
-) -> ExportOutcome | None:
-    """Write the exports asked for and read them back. What failed is told and left in `stage_cache/`, as §7 allows."""
-    names = session.config.exports.asked_for
-    # A report of an earlier failure must not stand beside a release that passed.
-    session.views.remove([EXPORT_REPORT])
-    if not names:
-        return None
-    table = StagedTable(
-        path=staging / PUBLISHED_FILE,
-        file=PUBLISHED_FILE,
-        content_hash=tables.published.content_hash,
-        task_ids=task_ids,
-    )
-    outcome = export_all(table, names, staging / EXPORTS_DIR)
-    if outcome.problems:
-        session.views.write(EXPORT_REPORT, outcome.report)
-    raise_all(StageError, outcome.problems)
-    return outcome
 
 
 def _strangers(session: Session, table: Path) -> Iterator[Problem]:

@@ -18,9 +18,9 @@ from bfcl.digest import blake3_of
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.files import write_synced
 from bfcl.graph.compute import COMPUTE
-from bfcl.graph.dask_executor import DaskExecutor
 from bfcl.graph.executor import Compute, Executor, Job, OverlappingExecutor, SerialExecutor
 from bfcl.graph.keys import merge_key
+from bfcl.graph.late import late
 from bfcl.graph.levels import ORACLE_STAGES, asks_oracle, level_file
 from bfcl.graph.pointers import Pointer, Shard, write_pointer
 from bfcl.graph.progress import Progress
@@ -198,7 +198,8 @@ def _executor(session: Session, stage: Stage) -> tuple[Executor, Compute]:
         view = session.store.get(session.oracle_view)
         spec = oracle_spec(session.pack, session.config, view.path)
         work = remote_stage(stage.name, context, ship_view(view, spec))
-        return DaskExecutor(address, context.elsewhere.append), work
+        cluster: Executor = late("dask_executor")(address, context.elsewhere.append)
+        return cluster, work
     local: Executor = OverlappingExecutor(2, session.oracle.stop) if stage.name in ORACLE_STAGES else SerialExecutor()
     return local, lambda group: COMPUTE[stage.name](group, context)
 

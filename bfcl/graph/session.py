@@ -5,7 +5,6 @@ The Gold verdict lives here and nowhere else: it is computed in this process and
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterable
@@ -19,10 +18,10 @@ from bfcl.config.model import RunConfig
 from bfcl.files import Lock
 from bfcl.graph.checkpoints import Chain
 from bfcl.graph.compute import StageContext
-from bfcl.graph.dask_executor import check_cluster, weakest
 from bfcl.graph.keys import KeyMaker
+from bfcl.graph.late import late
 from bfcl.graph.layout import BuildTree, RunTree
-from bfcl.graph.model_finder import Asking, endpoint_finder
+from bfcl.graph.levels import weakest
 from bfcl.graph.opening import Opening
 from bfcl.graph.pointers import Pointer, read_pointer
 from bfcl.graph.remote_cache import RemoteCache, open_cache
@@ -44,10 +43,7 @@ from bfcl.records.template import Template
 from bfcl.records.verdict import PackVerdict
 from bfcl.stages import STAGES, Stage
 from bfcl.stages.artifacts import CONDITIONAL_FILES, NORMALISED, NORMALISED_UNDER_POLICY, Condition
-from bfcl.stages.balancing.embedding import KIND
 from bfcl.stages.balancing.finder import Finder
-from bfcl.stages.balancing.finders import finder_for
-from bfcl.stages.balancing.solver import solver
 from bfcl.stages.bindings import sources_of
 from bfcl.stages.expand import settings_of
 from bfcl.stages.wording import Wording, render_language, wording_of
@@ -234,16 +230,8 @@ class Session:
 
         Raises: StageError `dedup_backend_unavailable`; for a model, what `endpoint_finder` raises.
         """
-        identifier = self.config.semantic_deduplication_config.model_identifier
-        assert identifier is not None
-        # One task a category may be one task in all, or none.
-        several = self.config.task_generation.candidate_tasks_per_category > 1
-        asking = Asking(self._transport, os.environ, self.config.ndd_batch_size, sure=several)
-
-        def endpoint(model: str) -> Finder:
-            return endpoint_finder(model, self.run.embedding_cache, asking)
-
-        return finder_for(identifier, {KIND: endpoint})
+        found: Finder = late("finder")(self.config, self.run.embedding_cache, self._transport)
+        return found
 
     @cached_property
     def keys(self) -> KeyMaker:
@@ -385,9 +373,9 @@ def open_session(opening: Opening, variables: Variables) -> Session:
         if session.command in GENERATING and any(stage.name == "dedup_balancing" for stage in session.stages):
             # Asked for before anything is computed: no run should end in the news that a library or a key is missing.
             _ = session.finder
-            solver()
+            late("solver")()
         if variables.dask_address is not None:
-            check_cluster(variables.dask_address)
+            late("check_cluster")(variables.dask_address)
         session.lock()
         session.sweep()
         session.evidence.prune()

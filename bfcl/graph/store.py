@@ -7,7 +7,6 @@ Digests detect accident and casual edits, not a forger who recomputes them. Rule
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shutil
@@ -15,11 +14,10 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from io import FileIO
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from bfcl.canonical import Json, canonical_json
+from bfcl.canonical import Json, canonical_json, from_canonical
 from bfcl.digest import Fingerprint, blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError, Problem
 from bfcl.files import remove_whole, storage, sync_dir, sync_tree, write_plain, write_synced
@@ -28,6 +26,9 @@ from bfcl.graph.layout import BuildTree
 RECORD_CONTRACT = "bfcl-build-record/1"
 KEY_CONTRACT = "bfcl-build/1"
 _RECORD = "record.json"
+_RECORD_BYTES: Final = 4096
+"""As large as most records."""
+_CHUNK: Final = 1 << 16
 _LARGE: Final = 1 << 20
 
 LEVEL_FILE: Final = "isolation.json"
@@ -324,13 +325,14 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
             raise tampered(f"{shown}/{_RECORD}", "is missing")
         if kind != "file":
             raise tampered(f"{shown}/{_RECORD}", "is not a regular file")
-        record = json.loads(_read(f"{folder}/{_RECORD}").decode())
-        digest = record.pop("record_digest")
+        data = _read(f"{folder}/{_RECORD}", _RECORD_BYTES)
+        record = from_canonical(data.decode())
+        digest, stated = record["record_digest"], record["fp"]
         key, files = record["key"], record["files"]
         expected = {name: (facts["blake3"], int(facts["size"])) for name, facts in files.items()}
-        stated = record["fp"]
-        own: str = blake3_json(record)
-        named: str = blake3_json(key)
+        body, of_key = _hashed_parts(data, stated, digest)
+        own: str = blake3_of(body)
+        named: str = blake3_of(of_key)
     except FileNotFoundError:
         raise tampered(f"{shown}/{_RECORD}", "is missing") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -349,6 +351,15 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
         key=key,
         files={name: Fingerprint(facts[0]) for name, facts in expected.items()},
     )
+
+
+def _hashed_parts(data: bytes, fp: str, digest: str) -> tuple[bytes, bytes]:
+    """What the digests of a record's own bytes and of its key are made of; of other bytes than ours, no such thing.
+
+    A record is canonical JSON with its digest at the end, so both stand in it as they were hashed.
+    """
+    body = data.removesuffix(f',"record_digest":"{digest}"}}\n'.encode())
+    return body + b"}", body.partition(f'"fp":"{fp}","key":'.encode())[2]
 
 
 def _file_problems(
@@ -370,12 +381,19 @@ def _file_problems(
 
 def _digest(path: str, size: int) -> Fingerprint:
     """Of a file that its record gives this size: a small one costs less read at once than looked at first."""
-    return blake3_of(_read(path)) if size < _LARGE else blake3_file(Path(path))
+    return blake3_of(_read(path, size)) if size < _LARGE else blake3_file(Path(path))
 
 
-def _read(path: str) -> bytes:
-    with FileIO(path) as stream:
-        return stream.readall()
+def _read(path: str, size: int) -> bytes:
+    """The whole of a file that is likely to have no more than so many bytes."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = [os.read(descriptor, size + 1)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, _CHUNK))
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def _walk(folder: str, prefix: str = "") -> Iterator[tuple[str, Literal["file", "other"]]]:

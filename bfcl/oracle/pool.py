@@ -93,6 +93,12 @@ class Pool:
         self._keeper: Crew | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
+    def start_ahead(self, names: Iterable[str]) -> None:
+        """Start a world of each of these lanes without waiting for it. Raises OracleError as `serve` does."""
+        for name in names:
+            if not self._worlds[name]:
+                self._start(name)
+
     def serve(self, requests: Mapping[str, Sequence[bytes]], *, needs_backend: bool) -> dict[str, list[wire.Answer]]:
         """Answers per lane, in the order of its requests.
 

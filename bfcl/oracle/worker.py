@@ -45,6 +45,11 @@ class LocalOracle:
     ) -> None:
         self.close()
 
+    def start_ahead(self) -> None:
+        """Have the worlds import the pack while the caller does something else. Raises OracleError as `run` does."""
+        with self._lock:
+            self._pool.start_ahead(self._rounds[0])
+
     def describe(self) -> Description:
         """Import the pack in world A and report what it exports. Raises OracleError if no interpreter comes up."""
         with self._lock:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from bfcl.canonical import Json
+from bfcl.canonical import Json, from_canonical
 from bfcl.oracle.protocol import Breakdown, Episode, EpisodeResult, Oracle, PlannedCall, Replayed
 from bfcl.records.task import Task
 from bfcl.records.trace import Trace
@@ -164,10 +163,10 @@ def _divergence(replayed: Replayed) -> str | None:
     a, b = replayed
     for index, (left, right) in enumerate(zip(a.results, b.results, strict=False)):
         if left != right:
-            return _diverged("results", f"results[{index}]", json.loads(left), json.loads(right))
+            return _diverged("results", f"results[{index}]", from_canonical(left), from_canonical(right))
     for left, right in zip(a.states[-1:], b.states[-1:], strict=False):
         if left != right:
-            return _diverged("state", "state", json.loads(left), json.loads(right))
+            return _diverged("state", "state", from_canonical(left), from_canonical(right))
     for one, other in zip(a.assertions, b.assertions, strict=False):
         if one != other:
             return _diverged("assertions", f"assertions.{one.name}", one.to_json(), other.to_json())
@@ -205,7 +204,7 @@ def agreed_results(trace: Trace, replayed: Replayed) -> tuple[ToolResult, ...]:
             position_in_group=call.position_in_group,
             tool=call.function_name,
             arguments=call.arguments,
-            result=json.loads(text),
+            result=from_canonical(text),
         )
         for call, text, _ in agreed
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bfcl.canonical import Json
+from bfcl.canonical import Json, from_canonical
 from bfcl.errors import Problem, StageError, raise_all
 from bfcl.oracle.protocol import Episode, EpisodeResult, Oracle, PlannedCall
 from bfcl.oracle.result_path import pick
@@ -146,7 +145,7 @@ def _fill_results(
     calls: Sequence[CallPlan], arguments: Sequence[dict[str, Json]], result: EpisodeResult
 ) -> Unresolved | None:
     """Put the values of earlier results into `arguments`; the first that has none ends it."""
-    answers = [json.loads(text) for text in result.results]
+    answers = [from_canonical(text) for text in result.results]
     for number, (call, filled) in enumerate(zip(calls, arguments, strict=True)):
         for one in call.arguments:
             if one.source is None:

@@ -7,12 +7,11 @@ another order (arguments as derived) takes it from the template.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from bfcl.canonical import canonical_json, canonical_text
+from bfcl.canonical import canonical_json, canonical_text, from_canonical
 from bfcl.records.balance import BalancedTask
 from bfcl.records.plan import Plan
 from bfcl.records.quality import SurfaceCheck, SurfaceQuality
@@ -34,7 +33,7 @@ def encode_line(row: Row) -> bytes:
 
 def decode_line(line: bytes) -> Row:
     """The row a line holds."""
-    row: Row = json.loads(line)
+    row: Row = from_canonical(line.decode())
     return row
 
 
@@ -52,7 +51,7 @@ class Codec(Generic[Record]):
 
     def decode(self, line: bytes) -> Record:
         """The record a line holds."""
-        return self.from_row(json.loads(line))
+        return self.from_row(from_canonical(line.decode()))
 
 
 def task_row(task: Task) -> Row:
@@ -87,7 +86,7 @@ def task_row(task: Task) -> Row:
 
 def task_from_row(row: Row) -> Task:
     """Inverse of `task_row`."""
-    slots = json.loads(row["slots"])
+    slots = from_canonical(row["slots"])
     same = row["slots_initial"] == row["slots"]
     updates = row["slot_updates"]
     return Task(
@@ -111,8 +110,8 @@ def task_from_row(row: Row) -> Task:
         edge_signatures=tuple(row["edge_signatures"]),
         fixture_refs=tuple(row["fixture_refs"]),
         slots=slots,
-        slots_initial=slots if same else json.loads(row["slots_initial"]),
-        slot_updates=() if updates == "[]" else tuple(SlotDelivery(**update) for update in json.loads(updates)),
+        slots_initial=slots if same else from_canonical(row["slots_initial"]),
+        slot_updates=() if updates == "[]" else tuple(SlotDelivery(**update) for update in from_canonical(updates)),
     )
 
 
@@ -143,7 +142,8 @@ def plan_from_row(row: Row) -> Plan:
         has_user_confirmation=row["has_user_confirmation"],
         has_slot_correction=row["has_slot_correction"],
         steps=tuple(
-            {**step, "tools": tuple(step["tools"])} if "tools" in step else step for step in json.loads(row["steps"])
+            {**step, "tools": tuple(step["tools"])} if "tools" in step else step
+            for step in from_canonical(row["steps"])
         ),
     )
 
@@ -183,8 +183,8 @@ def surface_from_row(row: Row) -> Surface:
         profile_hash=row["profile_hash"],
         num_user_turns=row["num_user_turns"],
         accepted=row["accepted"],
-        guard_violations=() if violations == "[]" else tuple(_violation(each) for each in json.loads(violations)),
-        turns=tuple(Turn(**turn) for turn in json.loads(row["turns"])),
+        guard_violations=() if violations == "[]" else tuple(_violation(each) for each in from_canonical(violations)),
+        turns=tuple(Turn(**turn) for turn in from_canonical(row["turns"])),
     )
 
 
@@ -217,7 +217,7 @@ def trace_from_row(row: Row) -> Trace:
         turn_policy=row["turn_policy"],
         derived=row["derived"],
         drop_reason=row["drop_reason"],
-        calls=tuple(Call(**call) for call in json.loads(row["expected_tool_calls"])),
+        calls=tuple(Call(**call) for call in from_canonical(row["expected_tool_calls"])),
     )
 
 
@@ -242,7 +242,7 @@ def schema_from_row(row: Row) -> SchemaVerdict:
         template_id=row["template_id"],
         valid=row["valid"],
         reject_reason=row["reject_reason"],
-        failures=() if failures == "[]" else tuple(SchemaFailure(**failure) for failure in json.loads(failures)),
+        failures=() if failures == "[]" else tuple(SchemaFailure(**failure) for failure in from_canonical(failures)),
     )
 
 
@@ -268,10 +268,10 @@ def replay_from_row(row: Row) -> ReplayVerdict:
         valid=row["valid"],
         reason=row["reason"],
         detail=row["detail"],
-        tool_results=tuple(ToolResult(**result) for result in json.loads(row["tool_results"])),
+        tool_results=tuple(ToolResult(**result) for result in from_canonical(row["tool_results"])),
         assertions=tuple(
             AssertionOutcome(name=each["name"], status=each["status"], detail=each["detail"])
-            for each in json.loads(row["assertions"])
+            for each in from_canonical(row["assertions"])
         ),
     )
 
@@ -311,7 +311,7 @@ def quality_from_row(row: Row) -> SurfaceQuality:
         drop_reasons=tuple(row["drop_reasons"]),
         advisory_failures=tuple(row["advisory_failures"]),
         judge_error=row["judge_error"],
-        checks=tuple(SurfaceCheck(**check) for check in json.loads(row["checks"])),
+        checks=tuple(SurfaceCheck(**check) for check in from_canonical(row["checks"])),
     )
 
 
@@ -372,8 +372,8 @@ def balanced_from_row(row: Row) -> BalancedTask:
         edge_signatures=tuple(row["edge_signatures"]),
         intent=row["intent"],
         category=row["category"],
-        required_tools=tuple(json.loads(row["required_tools"])),
-        tools_present=tuple(json.loads(row["tools_present"])),
+        required_tools=tuple(from_canonical(row["required_tools"])),
+        tools_present=tuple(from_canonical(row["tools_present"])),
         difficulty=row["difficulty"],
         turn_class=row["turn_class"],
         tool_call_count=row["tool_call_count"],
@@ -381,7 +381,7 @@ def balanced_from_row(row: Row) -> BalancedTask:
         num_turns=row["num_turns"],
         num_tool_calls=row["num_tool_calls"],
         coverage_locked=row["coverage_locked"],
-        representative_rank=tuple(json.loads(row["representative_rank"])),
+        representative_rank=tuple(from_canonical(row["representative_rank"])),
     )
 
 

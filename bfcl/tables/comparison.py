@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -38,6 +39,10 @@ def compare_selection(raw: Path, published: Path) -> Comparison:
 
     At most 20 differences are reported. Raises: ReleaseError `release_payload_unreadable` on damaged pages.
     """
+    if filecmp.cmp(raw, published, shallow=False):
+        # Equal bytes hold equal rows; every page is read, as one that cannot be must not pass.
+        ids = [task_id for batch in batches(raw) for task_id in batch.column("task_id").to_pylist()]
+        return Comparison(ids, ids, [], in_raw_order=True)
     raw_ids, published_ids = _ids(raw), _ids(published)
     wanted = set(published_ids)
     ordered = [task_id for task_id in raw_ids if task_id in wanted] == published_ids

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from bfcl.errors import BfclError, ConfigError, OracleError, StageError
-from bfcl.graph.dask_executor import _FACTS, IN_FLIGHT, LEAST_TASKS, DaskExecutor, check_cluster, weakest
+from bfcl.graph.dask_executor import _FACTS, IN_FLIGHT, LEAST_TASKS, DaskExecutor, check_cluster
 from bfcl.graph.executor import Compute, Job
 from bfcl.graph.host import python_minor
 from bfcl.graph.remote_shards import program
@@ -357,13 +357,3 @@ def test_missing_library_is_one_error_that_names_the_extra(monkeypatch: pytest.M
         "extra_not_installed: executor: `executor=dask:` needs the extra `distributed`: import of distributed halted; "
         "None in sys.modules\n  fix: `pip install 'bfcl-build[distributed]'`, or leave `executor=` out"
     )
-
-
-def test_weakest_level_is_what_every_place_reached() -> None:
-    here = {"landlock": 7, "network_namespace": True, "rlimits": True}
-    there = {"landlock": 4, "network_namespace": False, "rlimits": True}
-    bare = {"landlock": None, "network_namespace": True, "rlimits": True}
-    assert weakest([here]) == here
-    assert weakest([here, there]) == there
-    assert weakest([here, there, bare]) == {"landlock": None, "network_namespace": False, "rlimits": True}
-    assert weakest([here, {}]) == dict.fromkeys(here)

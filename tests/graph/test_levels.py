@@ -12,8 +12,8 @@ import pytest
 from bfcl.canonical import canonical_json
 from bfcl.errors import DriftError
 from bfcl.graph.checkpoint_files import clear
-from bfcl.graph.dask_executor import weakest
 from bfcl.graph.layout import BuildTree
+from bfcl.graph.levels import weakest
 from bfcl.graph.publish import withdraw
 from bfcl.graph.store import LEVEL_FILE, Key, Store
 from tests.graph.chains import Chain, opened, run
@@ -91,3 +91,13 @@ def test_level_of_a_result_computed_again_is_no_difference_and_the_stored_one_st
     assert caught.value.problems[0].message == (
         f"computed again from the same inputs, rows.jsonl of build/{key.fp} differs; the stored entry stays"
     )
+
+
+def test_weakest_level_is_what_every_place_reached() -> None:
+    here = {"landlock": 7, "network_namespace": True, "rlimits": True}
+    there = {"landlock": 4, "network_namespace": False, "rlimits": True}
+    bare = {"landlock": None, "network_namespace": True, "rlimits": True}
+    assert weakest([here]) == here
+    assert weakest([here, there]) == there
+    assert weakest([here, there, bare]) == {"landlock": None, "network_namespace": False, "rlimits": True}
+    assert weakest([here, {}]) == dict.fromkeys(here)
