@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bfcl.canonical import canonical_json
+from bfcl.canonical import canonical_json, readable_json
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.errors import DriftError, StageError
 from bfcl.files import storage, write_synced
@@ -208,6 +208,23 @@ def test_record_with_a_size_that_is_none_is_refused_though_its_digest_agrees(sto
     record["files"]["rows.jsonl"]["size"] = size
     path.write_bytes(canonical_json({**record, "record_digest": blake3_json(record)}))
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
+
+
+def test_record_laid_out_otherwise_is_refused_though_it_says_the_same(store: Store) -> None:
+    path = put(store, KEY, {"rows.jsonl": b"{}\n"}).path / "record.json"
+    path.write_bytes(readable_json(json.loads(path.read_bytes())))
+    wanted = f"build_cache_tampered: build/{KEY.fp}/record.json: does not match its own digest{CLEAN}"
+    assert refusal(store, KEY.fp) == wanted
+
+
+def test_record_of_another_key_is_refused(store: Store) -> None:
+    path = put(store, KEY, {"rows.jsonl": b"{}\n"}).path / "record.json"
+    record = json.loads(path.read_bytes())
+    del record["record_digest"]
+    record["key"]["stage"] = "expand"
+    path.write_bytes(canonical_json({**record, "record_digest": blake3_json(record)}) + b"\n")
+    wanted = f"build_cache_tampered: build/{KEY.fp}/record.json: belongs to build/{blake3_json(record['key'])}{CLEAN}"
+    assert refusal(store, KEY.fp) == wanted
 
 
 def test_change_in_a_large_file_is_found(store: Store) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from bfcl.canonical import canonical_json
 from bfcl.digest import blake3_json, blake3_of
 from bfcl.records.ids import TURN_POLICIES
 from bfcl.release.verify import verify_release
@@ -140,7 +141,7 @@ def forge(project: Project, stage: str) -> str:
     record["files"]["rows.jsonl"]["blake3"] = blake3_of(rows.read_bytes())
     del record["record_digest"]
     record["record_digest"] = blake3_json(record)
-    (entry / "record.json").write_text(json.dumps(record))
+    (entry / "record.json").write_bytes(canonical_json(record) + b"\n")
     return str(fp)
 
 

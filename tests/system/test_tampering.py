@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bfcl.canonical import canonical_json
 from bfcl.digest import blake3_file, blake3_json, blake3_of
 from bfcl.errors import DriftError
 from bfcl.graph.layout import BuildTree
@@ -189,7 +190,7 @@ def forge_assembled(project: Project, old: bytes, new: bytes) -> tuple[str, str]
     record["files"]["rows.jsonl"] = {"blake3": blake3_of(data), "size": len(data)}
     del record["record_digest"]
     record["record_digest"] = blake3_json(record)
-    (entry / "record.json").write_text(json.dumps(record))
+    (entry / "record.json").write_bytes(canonical_json(record) + b"\n")
     # Not the row in place any more, so that a plain run has to publish.
     project.append(project.pack / "task_templates.yaml", "# a remark\n")
     return shard["fp"], shard["label"]
@@ -232,7 +233,7 @@ def test_what_somebody_put_into_the_oracle_view_is_never_run_under_either(built:
     record["files"]["tree/backend.py"] = {"blake3": blake3_file(backend), "size": backend.stat().st_size}
     del record["record_digest"]
     record["record_digest"] = blake3_json(record)
-    (built.build / view / "record.json").write_text(json.dumps(record))
+    (built.build / view / "record.json").write_bytes(canonical_json(record) + b"\n")
     (block,) = built.doit("generate", asked).blocks
     assert block.startswith(
         "build_nondeterministic: oracle_view: computed again from the same inputs, tree/backend.py of "
@@ -261,7 +262,7 @@ def test_full_replay_finds_any_forged_result_that_comes_of_the_replays(
     record["files"][name] = {"blake3": blake3_of(data), "size": len(data)}
     del record["record_digest"]
     record["record_digest"] = blake3_json(record)
-    (entry / "record.json").write_text(json.dumps(record))
+    (entry / "record.json").write_bytes(canonical_json(record) + b"\n")
     shutil.rmtree(project.build / "refs")
     shutil.rmtree(project.run_dir)
     ended = project.doit("generate", "replay=full")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bfcl.errors import ReleaseError
 from bfcl.tables import benchmark, comparison
 from bfcl.tables.benchmark import BenchmarkRow, BenchmarkWriter, benchmark_schema
-from bfcl.tables.comparison import Difference, compare_selection
+from bfcl.tables.comparison import Comparison, Difference, compare_selection
 from tests.release.samples import row, rows
 
 
@@ -43,6 +44,20 @@ def test_comparison_accepts_every_selection_in_raw_order(
     monkeypatch.setattr(benchmark, "_READ_ROWS", 4)
     raw = rows(11)
     assert compared(tmp_path, raw, [one for index, one in enumerate(raw) if index in kept]) == []
+
+
+def test_comparison_of_equal_bytes_still_reads_every_page(tmp_path: Path) -> None:
+    path, twin = tmp_path / "raw.parquet", tmp_path / "published.parquet"
+    write(path, rows(5))
+    data = bytearray(path.read_bytes())
+    twin.write_bytes(data)
+    ids = [one["task_id"] for one in rows(5)]
+    assert compare_selection(path, twin) == Comparison(ids, ids, [], in_raw_order=True)
+    data[200] ^= 0xFF
+    path.write_bytes(data)
+    twin.write_bytes(data)
+    with pytest.raises(ReleaseError, match=r"release_payload_unreadable: raw\.parquet: cannot be read"):
+        compare_selection(path, twin)
 
 
 @pytest.mark.parametrize("column", benchmark_schema().names)
