@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 """A JSON value. Containers are read-only by convention: lists, tuples and dicts all serialize."""
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_OPEN: dict[int, object] = {}
-"""The containers that a text is being made of: one that comes again inside itself is refused."""
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
+"""Without noting what it is inside of: one note for all calls would mix those of threads."""
 
 
 def _chunks_of() -> Callable[[Json, int], Sequence[str]] | None:
@@ -27,7 +28,7 @@ def _chunks_of() -> Callable[[Json, int], Sequence[str]] | None:
     separators = like.key_separator, like.item_separator
     switches = like.sort_keys, like.skipkeys, like.allow_nan
     made: Callable[[Json, int], Sequence[str]] = encoder.c_make_encoder(
-        _OPEN, like.default, encoder.encode_basestring, None, *separators, *switches
+        None, like.default, encoder.encode_basestring, None, *separators, *switches
     )
     return made
 
@@ -38,14 +39,11 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def canonical_text(value: Json) -> str:
-    """Sorted keys, separators `,` and `:`, non-ASCII unescaped. Raises ValueError on NaN and infinity."""
-    if _CHUNKS is None:
-        return _ENCODER.encode(value)
-    try:
-        return "".join(_CHUNKS(value, 0))
-    except BaseException:
-        _OPEN.clear()
-        raise
+    """Sorted keys, separators `,` and `:`, non-ASCII unescaped.
+
+    Raises ValueError on NaN and infinity, RecursionError on what holds itself.
+    """
+    return _ENCODER.encode(value) if _CHUNKS is None else "".join(_CHUNKS(value, 0))
 
 
 def canonical_json(value: Json) -> bytes:
