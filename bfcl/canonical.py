@@ -24,11 +24,10 @@ def _chunks_of() -> Callable[[Json, int], Sequence[str]] | None:
     encoder: Any = json.encoder
     if encoder.c_make_encoder is None:
         return None
-    like = _ENCODER
-    separators = like.key_separator, like.item_separator
-    switches = like.sort_keys, like.skipkeys, like.allow_nan
+    separators = _ENCODER.key_separator, _ENCODER.item_separator
+    switches = _ENCODER.sort_keys, _ENCODER.skipkeys, _ENCODER.allow_nan
     made: Callable[[Json, int], Sequence[str]] = encoder.c_make_encoder(
-        None, like.default, encoder.encode_basestring, None, *separators, *switches
+        None, _ENCODER.default, encoder.encode_basestring, None, *separators, *switches
     )
     return made
 
@@ -52,7 +51,10 @@ def canonical_json(value: Json) -> bytes:
 
 
 def from_canonical(text: str) -> Any:
-    """The value of a text that `canonical_text` made, or of a line of such. Raises ValueError on what is neither."""
+    """The value of a text that `canonical_text` made, or of a line of such. That it is canonical is not checked.
+
+    Raises ValueError where it is no JSON value, or anything but one line feed stands around it.
+    """
     value, end = _raw_decode(text)
     if end != len(text) and text[end:] != "\n":
         raise json.JSONDecodeError("more than one value", text, end)
@@ -60,7 +62,10 @@ def from_canonical(text: str) -> Any:
 
 
 def readable_json(value: Json) -> bytes:
-    """Two-space indent, sorted keys, non-ASCII unescaped, final newline: the form of every JSON artifact."""
+    """Two-space indent, sorted keys, non-ASCII unescaped, final newline: the form of every JSON artifact.
+
+    Raises as `canonical_text`, and TypeError on a name that is no text.
+    """
     return (_laid_out(value, "\n") + "\n").encode()
 
 
@@ -70,8 +75,11 @@ def _laid_out(value: Json, line: str) -> str:
         return _quoted(value)
     if not value or not isinstance(value, dict | list | tuple):
         return canonical_text(value)
-    inner = line + "  "
+    inner, parts = line + "  ", []
     if isinstance(value, dict):
-        members = (f"{_quoted(name)}: {_laid_out(item, inner)}" for name, item in sorted(value.items()))
-        return f"{{{inner}{f',{inner}'.join(members)}{line}}}"
-    return f"[{inner}{f',{inner}'.join([_laid_out(item, inner) for item in value])}{line}]"
+        for name, item in sorted(value.items()):
+            parts.append(f"{_quoted(name)}: {_laid_out(item, inner)}")
+        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
+    for item in value:
+        parts.append(_laid_out(item, inner))
+    return f"[{inner}{f',{inner}'.join(parts)}{line}]"

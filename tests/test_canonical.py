@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfcl import canonical
 from bfcl.canonical import canonical_json, canonical_text, from_canonical, readable_json
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -70,6 +71,23 @@ def test_a_value_that_was_refused_is_not_held_against_the_next() -> None:
             write(outside)
     inside.pop()
     assert canonical_text([outside, outside]) == '[{"a":[1],"b":[1]},{"a":[1],"b":[1]}]'
+
+
+def test_without_the_encoder_of_c_texts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"b": [1, 1.0, None, "é\n"], "a": {}}
+    wanted = canonical_text(value), readable_json(value)
+    with monkeypatch.context() as patch:
+        patch.setattr("json.encoder.c_make_encoder", None)
+        patch.setattr(canonical, "_CHUNKS", canonical._chunks_of())
+        assert canonical._CHUNKS is None
+        assert (canonical_text(value), readable_json(value)) == wanted
+
+
+def test_readable_json_goes_deeper_than_anything_that_is_loaded() -> None:
+    deep: Any = 1
+    for level in range(500):
+        deep = [deep] if level % 2 else {"a": deep}
+    assert readable_json(deep).count(b"\n") == 1001
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""What doit tasks do, named rather than imported: `doit list` and a build with nothing to do never load the pipeline,
-and a build without balancing, exports or a cluster loads none of theirs.
+"""What doit tasks do, named rather than imported: `doit list` and a build with nothing to do never load the pipeline.
+
+So are finder, solver, what writes exports and what talks to a cluster: a build loads them where it asks for them.
 
 One table, so that a reader and a test see every name; `late` imports a target when it is first called.
 """

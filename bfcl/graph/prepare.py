@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from bfcl.canonical import Json
 from bfcl.checks.report import report
-from bfcl.errors import OracleError, PackError
+from bfcl.errors import OracleError, PackError, StageError
 from bfcl.files import write_synced
 from bfcl.graph.begin import describes_inputs
 from bfcl.graph.checkpoint_files import clear
@@ -27,6 +27,8 @@ _CONFIGURED = frozenset({"pack_outside_allowlist", "output_inside_pack"})
 def prepare(session: Session) -> None:
     """Withdraw the old publication, load and normalise the pack, run every check, write the report.
 
+    Worlds import the pack while the checks that run no code go on, whatever these come to.
+
     A verdict below gold is printed, not refused. Raises: PackError, DriftError `pack_drift`.
     """
     session.check_views()
@@ -40,7 +42,7 @@ def prepare(session: Session) -> None:
     if session.command != "prepare" or not _stays(session):
         _start_over(session)
     if session.pack.endpoint is None:
-        with suppress(OracleError):  # the first check that asks a world meets the same
+        with suppress(OracleError, StageError):  # the first check that asks a world meets the same
             session.oracle.start_ahead()
     store_normalised(session)
     verdict = session.validate()

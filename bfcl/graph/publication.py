@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bfcl.canonical import readable_json
 from bfcl.digest import blake3_file, blake3_of
 from bfcl.errors import DriftError, Problem, StageError, raise_all
+from bfcl.exports.report import ExportOutcome
 from bfcl.files import storage
 from bfcl.graph.changed_inputs import changed_inputs
 from bfcl.graph.commit_record import CommitRecord, write_commit_record
@@ -25,9 +25,6 @@ from bfcl.pack.fingerprint import check_drift
 from bfcl.stages.artifacts import EXPORT_REPORT, PUBLISHED_FILE, RAW_FILE
 from bfcl.stages.gold import gold_ineligibility_reasons
 from bfcl.tables.benchmark import column_values, flag_values
-
-if TYPE_CHECKING:
-    from bfcl.exports.report import ExportOutcome
 
 
 def run_publish(session: Session) -> None:

@@ -329,7 +329,7 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
         record = from_canonical(data.decode())
         digest, stated = record["record_digest"], record["fp"]
         key, files = record["key"], record["files"]
-        expected = {name: (facts["blake3"], int(facts["size"])) for name, facts in files.items()}
+        expected = {name: (facts["blake3"], _natural(facts["size"])) for name, facts in files.items()}
         body, of_key = _hashed_parts(data, stated, digest)
         own: str = blake3_of(body)
         named: str = blake3_of(of_key)
@@ -353,10 +353,18 @@ def _verify(path: Path, fp: str, shown: str) -> Entry:
     )
 
 
-def _hashed_parts(data: bytes, fp: str, digest: str) -> tuple[bytes, bytes]:
-    """What the digests of a record's own bytes and of its key are made of; of other bytes than ours, no such thing.
+def _natural(size: object) -> int:
+    """Raises: ValueError for what is no number of bytes."""
+    if type(size) is not int or size < 0:
+        raise ValueError(size)
+    return size
 
-    A record is canonical JSON with its digest at the end, so both stand in it as they were hashed.
+
+def _hashed_parts(data: bytes, fp: str, digest: str) -> tuple[bytes, bytes]:
+    """What the digests of a record's own bytes and of its key are made of.
+
+    A record is canonical JSON with its digest at the end, so both stand in it as they were hashed. In one that is laid
+    out otherwise something else is found, whose digests are others.
     """
     body = data.removesuffix(f',"record_digest":"{digest}"}}\n'.encode())
     return body + b"}", body.partition(f'"fp":"{fp}","key":'.encode())[2]

@@ -27,7 +27,8 @@ _PLAIN = 2
 def key_of(value: Any) -> bytes:
     """What a value is known by: equal keys mean equal text. Raises: ValueError where it is more than plain values.
 
-    Equal values have keys of their own where one has an object twice and the other two objects.
+    Equal values may have different keys: where one has an object twice and the other two objects, or where somebody
+    else holds an object of one as well.
     """
     return marshal.dumps(value, _SHARING)
 

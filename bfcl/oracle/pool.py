@@ -95,9 +95,13 @@ class Pool:
 
     def start_ahead(self, names: Iterable[str]) -> None:
         """Start a world of each of these lanes without waiting for it. Raises OracleError as `serve` does."""
-        for name in names:
-            if not self._worlds[name]:
-                self._start(name)
+        try:
+            for name in names:
+                if not self._worlds[name]:
+                    self._start(name)
+        except BaseException:
+            self.close()  # one that could not be started must not be asked
+            raise
 
     def serve(self, requests: Mapping[str, Sequence[bytes]], *, needs_backend: bool) -> dict[str, list[wire.Answer]]:
         """Answers per lane, in the order of its requests.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import filecmp
+import contextlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _REPORTED: Final = 20
 _WINDOW_BYTES: Final = 96 << 20
+_CHUNK_BYTES: Final = 1 << 20
 
 
 class Difference(NamedTuple):
@@ -39,7 +40,7 @@ def compare_selection(raw: Path, published: Path) -> Comparison:
 
     At most 20 differences are reported. Raises: ReleaseError `release_payload_unreadable` on damaged pages.
     """
-    if filecmp.cmp(raw, published, shallow=False):
+    if _have_equal_bytes(raw, published):
         # Equal bytes hold equal rows; every page is read, as one that cannot be must not pass.
         ids = [task_id for batch in batches(raw) for task_id in batch.column("task_id").to_pylist()]
         return Comparison(ids, ids, [], in_raw_order=True)
@@ -48,6 +49,15 @@ def compare_selection(raw: Path, published: Path) -> Comparison:
     ordered = [task_id for task_id in raw_ids if task_id in wanted] == published_ids
     differences = _in_step(raw, published, wanted) if ordered else _by_id(raw, published)
     return Comparison(raw_ids, published_ids, differences, ordered)
+
+
+def _have_equal_bytes(one: Path, other: Path) -> bool:
+    """False also for what cannot be read: whoever reads it as a table says so."""
+    with contextlib.suppress(OSError), one.open("rb") as left, other.open("rb") as right:
+        while (chunk := left.read(_CHUNK_BYTES)) == right.read(_CHUNK_BYTES):
+            if not chunk:
+                return True
+    return False
 
 
 def _ids(path: Path) -> list[str]:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from bfcl.errors import ConfigError, ModelError
-from bfcl.graph.model_finder import Asking, endpoint_finder
+from bfcl.graph.model_finder import Asking, configured_finder, endpoint_finder
 from bfcl.modelio.transport import HttpTransport
 from bfcl.records.ids import TaskId
+from bfcl.stages.balancing.embedding import EndpointFinder
 from bfcl.stages.balancing.finder import likeness
+from bfcl.stages.balancing.lexical import LexicalFinder
+from tests.packs import run_config
 
 REGISTRY = (
     "providers: [{name: vendor, endpoint: 'http://127.0.0.1:9/v1', provider_type: openai, api_key: VENDOR_KEY}]\n"
@@ -69,3 +72,20 @@ def test_two_rows_need_the_registry_that_was_not_sure_to_be_needed(tmp_path: Pat
     with pytest.raises(ConfigError) as refused:
         finder.prepare(lambda: {TaskId("a"): "[user] hi", TaskId("b"): "[user] ho"})
     assert str(refused.value) == NO_REGISTRY
+
+
+@pytest.mark.parametrize(
+    ("identifier", "kind"), [("lexical:char-ngram-v1", LexicalFinder), ("endpoint:e5", EndpointFinder)]
+)
+def test_finder_is_the_one_that_the_configuration_names(
+    tmp_path: Path,
+    transport: HttpTransport,
+    home: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    identifier: str,
+    kind: type,
+) -> None:
+    monkeypatch.setenv("BFCL_MODEL_HOME", home["BFCL_MODEL_HOME"])
+    monkeypatch.setenv("VENDOR_KEY", "a key that nobody asks for")
+    config = run_config(tmp_path, semantic_deduplication_config__model_identifier=identifier)
+    assert isinstance(configured_finder(config, tmp_path / "absent", transport), kind)

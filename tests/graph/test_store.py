@@ -200,13 +200,13 @@ def test_record_that_is_none_is_refused(store: Store, data: bytes) -> None:
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
 
 
-@pytest.mark.parametrize("size", [None, "many", [1]])
+@pytest.mark.parametrize("size", [None, "many", "3", [1], -5, 3.0, True])
 def test_record_with_a_size_that_is_none_is_refused_though_its_digest_agrees(store: Store, size: object) -> None:
     path = put(store, KEY, {"rows.jsonl": b"{}\n"}).path / "record.json"
     record = json.loads(path.read_bytes())
     del record["record_digest"]
     record["files"]["rows.jsonl"]["size"] = size
-    path.write_bytes(canonical_json({**record, "record_digest": blake3_json(record)}))
+    path.write_bytes(canonical_json({**record, "record_digest": blake3_json(record)}) + b"\n")
     assert refusal(store, KEY.fp) == f"build_cache_tampered: build/{KEY.fp}/record.json: is not a build record{CLEAN}"
 
 

@@ -7,6 +7,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from bfcl.oracle import deepcopies
 
-pytestmark = pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python's own is as quick")
+pytestmark = pytest.mark.skipif(not hasattr(copy, "_deepcopy_atomic"), reason="Python's own is as quick")
 
 PRIVATE: Any = copy
 """The module with what it does not tell type checkers."""
@@ -83,6 +84,28 @@ def test_values_that_hold_themselves_are_copied_alike() -> None:
     assert plain == quick
 
 
+class Noted:
+    """Notes when it is copied; may stand as a name."""
+
+    def __init__(self, name: str, copied: list[str]) -> None:
+        self.name, self._copied = name, copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Noted:
+        self._copied.append(self.name)
+        return self
+
+
+def test_what_stands_in_an_object_is_copied_in_the_same_order() -> None:
+    copied: list[str] = []
+    held = {Noted("name", copied): [Noted("value", copied)], "last": Noted("third", copied)}
+    copy.deepcopy(held)
+    plain = [*copied]
+    copied.clear()
+    with quickened():
+        copy.deepcopy(held)
+    assert copied == plain == ["value", "name", "third"]
+
+
 def test_what_cannot_be_copied_is_refused_alike() -> None:
     refused = {"a": [(one for one in ())]}
     with pytest.raises(TypeError, match="cannot pickle 'generator' object"):
@@ -97,6 +120,26 @@ def test_a_copier_that_the_pack_chose_stays(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setitem(PRIVATE._deepcopy_dispatch, kind, copier)
     deepcopies.quicken()
     assert {kind: PRIVATE._deepcopy_dispatch[kind] for kind in chosen} == chosen
+
+
+@pytest.mark.parametrize(
+    "own", [{}, {"_deepcopy_dispatch": {}}, {"_deepcopy_dispatch": {dict: 1}, "_deepcopy_atomic": 2}]
+)
+def test_a_module_of_the_packs_own_is_left_as_it_is(own: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("copy")
+    vars(module).update(own)
+    before = {name: dict(value) if isinstance(value, dict) else value for name, value in own.items()}
+    monkeypatch.setitem(sys.modules, "copy", module)
+    deepcopies.quicken()
+    assert {name: vars(module)[name] for name in own} == before
+
+
+def test_a_copier_that_the_pack_replaced_in_the_module_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = dict(PRIVATE._deepcopy_dispatch)
+    for kind in ("list", "dict"):
+        monkeypatch.setattr(copy, f"_deepcopy_{kind}", lambda value, memo: value)
+    deepcopies.quicken()
+    assert before == PRIVATE._deepcopy_dispatch
 
 
 COUNT = """

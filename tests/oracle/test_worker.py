@@ -314,6 +314,33 @@ def test_time_is_kept_by_task_until_it_is_asked_for(packs, episode):
     assert oracle.take_seconds([one.task_id, "other", "unknown"]) > 0
 
 
+@pytest.mark.parametrize(("jobs", "lanes"), [(1, 1), (2, 2), (4, 2)])
+def test_worlds_that_were_started_ahead_are_those_that_answer(packs, worlds, jobs, lanes):
+    oracle = packs.oracle(KEEPER, jobs=jobs)
+    for _ in range(2):
+        oracle.start_ahead()
+    ahead = {*worlds()}
+    assert len(ahead) == lanes
+    (replayed,) = oracle.replay([plan(call("echo"))])
+    assert replayed.a.breakdown is None
+    assert replayed.a == replayed.b
+    assert ahead <= {*worlds()}
+
+
+def test_a_pack_may_have_a_module_copy_of_its_own(packs):
+    oracle = packs.oracle(KEEPER, copy="def deepcopy(value):\n    return list(value)\n", fixtures='{"rows":[1]}')
+    (result,) = oracle.run([plan(call("find", {"at": 0}))])
+    assert result.breakdown is None
+    assert json.loads(result.results[0])["value"] == 1
+
+
+def test_a_pack_that_cannot_be_imported_is_told_by_the_first_question_and_not_ahead(packs):
+    oracle = packs.oracle("raise RuntimeError('no')")
+    oracle.start_ahead()
+    with pytest.raises(OracleError, match="backend_import_failed"):
+        oracle.run([plan(call("echo"))])
+
+
 def test_a_world_that_died_idle_is_replaced_without_blame(packs, worlds):
     oracle = packs.oracle(KEEPER)
     oracle.run([plan(call("echo"))])

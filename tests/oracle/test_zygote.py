@@ -514,14 +514,17 @@ def test_a_process_that_cannot_be_set_up_is_told(packs, episode, monkeypatch, nu
         raise OSError(number, os.strerror(number))
 
     oracle = packs.oracle(GOOD)
-    monkeypatch.setattr("bfcl.oracle.world.subprocess.Popen", refuse)
-    with pytest.raises(OracleError) as caught:
-        oracle.run([episode()])
-    assert str(caught.value) == (
-        f"worker_start_failed: no process could be set up for the pack: {text}\n"
-        "  fix: let the command have more open files, processes, threads, memory or room for temporary files "
-        "(see `ulimit -a`), then run it again"
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr("bfcl.oracle.world.subprocess.Popen", refuse)
+        for ask in (oracle.start_ahead, lambda: oracle.run([episode()])):
+            with pytest.raises(OracleError) as caught:
+                ask()
+            assert str(caught.value) == (
+                f"worker_start_failed: no process could be set up for the pack: {text}\n"
+                "  fix: let the command have more open files, processes, threads, memory or room for temporary files "
+                "(see `ulimit -a`), then run it again"
+            )
+    assert oracle.run([episode()])[0].breakdown.code == "reset_raised"  # a world came up and asked the pack
 
 
 def test_an_error_in_the_parent_leaves_no_world(packs, episode, monkeypatch, worlds):
