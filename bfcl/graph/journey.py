@@ -206,7 +206,7 @@ def _unknown(runs: Sequence[RunTree], asked: str, ids: Sequence[str]) -> Problem
         message=f"none of the {len(ids)} tasks of {_told(runs)} has this id, or begins or ends with it",
         fix=f"did you mean {_listing(close)}?"
         if close
-        else "take an id from stage_cache/task_instances.parquet, or name another run with `--run`",
+        else "`bfcl trace TEMPLATE_ID` lists the ids of a template's tasks; another run is named with `--run`",
     )
 
 

@@ -80,7 +80,7 @@ def test_unknown_id_names_close_ones(run: Path) -> None:
 def test_unknown_id_without_a_close_one_says_where_ids_are(run: Path) -> None:
     assert refused("zzz", runs.good_run(run, 1)) == (
         "unknown_task_id: zzz: none of the 1 tasks of build/runs/demo has this id, or begins or ends with it\n"
-        "  fix: take an id from stage_cache/task_instances.parquet, or name another run with `--run`"
+        "  fix: `bfcl trace TEMPLATE_ID` lists the ids of a template's tasks; another run is named with `--run`"
     )
 
 
