@@ -6,6 +6,7 @@ an object the pack keeps changing cannot rewrite an earlier answer. Rule: pack.m
 
 from __future__ import annotations
 
+import _thread
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -46,6 +47,10 @@ class RunContext:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"ctx is read-only: cannot delete `{name}`")
+
+
+_threads = _thread._count
+"""Threads beside this one."""
 
 
 class Broken(Exception):
@@ -233,6 +238,7 @@ class _Run:
     def _written(self, state: Any, index: int) -> tuple[bytes, bytes, int]:
         """The record of a state: its parts as far as it has any, else its text; and how long the text is."""
         scratch, recall = self._stage.scratch, self._stage.recall
+        alone = _threads() == 0
         parts = parts_of(state, recall)
         told = None if parts is None else [(part.name, part.known or part.key) for part in parts]
         if self._newest is not None and told == self._newest[0]:
@@ -247,10 +253,12 @@ class _Run:
                 raise self._broken("state_not_serializable", f"get_state: {defect}", STATE, index) from None
             self._state = Alone(plain)
             return wire.STATE, text, len(text)
-        lessons = [part.lesson for part in parts if part.known is None]
+        # A thread of the pack may have changed a part after its key was made: that must not stand for this text.
+        alone = alone and _threads() == 0
+        lessons = [part.lesson for part in parts if part.known is None] if alone else []
         scratch.teach(b"".join(wire.record(wire.NEW_PART, lesson) for lesson in lessons) if any(lessons) else b"")
         record, size = record_of(parts)
-        self._state, self._newest = Told(parts), (told, size)
+        self._state, self._newest = Told(parts), (told, size) if alone else None
         return wire.STATE_PARTS, record, size
 
     def _bound(self, index: int, arguments: str, sources: Mapping[str, Sequence[Any]]) -> str:

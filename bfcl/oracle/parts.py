@@ -49,20 +49,23 @@ class After:
 class Part:
     """One part of a state. `name` is None where the whole state is one."""
 
-    __slots__ = ("_giver", "key", "known", "lesson", "name", "text")
+    __slots__ = ("_giver", "key", "known", "label", "lesson", "name", "text")
 
     def __init__(self, name: str | None, key: bytes, known: Known | None) -> None:
         self.name, self.known = name, known
         self.key = key if known is None else b""
         """What tells an unknown one from others."""
+        self.label = b"" if known is None else known.label
+        """Its name as JSON, empty where the whole state is one part; once it is known or written, as is its text."""
         self.text = b"" if known is None else known.text
         self.lesson = self.key
         """The key, empty where it is not worth remembering: little differs from what is known."""
         self._giver: Known | Alone | After | None = known
 
     def write(self, value: Any, recall: Recall) -> None:
-        """Make the text of a part that is not known. Raises: NotJson."""
+        """Make label and text of a part that is not known. Raises: NotJson."""
         nested = self.name is not None
+        self.label = b"" if self.name is None else exact_json(self.name)
         like = recall.like(self.name, type(value)) if nested and _has_text_names(value) else None
         if like is None or like.pieces is None:
             self.text, plain = exact_within(value) if nested else exact_pair(value)
@@ -72,11 +75,6 @@ class Part:
         self.text, self._giver = written.text, After(like, written)
         if written.mostly_known:
             self.lesson = b""
-
-    @property
-    def label(self) -> bytes:
-        """Its name as JSON, empty where the whole state is one part."""
-        return b"" if self.name is None else self.known.label if self.known is not None else exact_json(self.name)
 
     def take(self) -> Any:
         """The value as it reads back, as if nobody had been given it before; once it is known or written."""

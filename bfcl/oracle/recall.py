@@ -46,6 +46,8 @@ class Known:
         """Keep the value ready from here on."""
         self._plain = leaves.sharing(decode(self.text.decode()))
         self._copy = copier(self._plain)
+        if self.name is None:
+            return  # a whole state is never compared piece by piece
         own = marshal.loads(self.key)
         shared = leaves.sharing(own)
         # Pieces are found by their quick keys where they have the same objects as those of an episode.

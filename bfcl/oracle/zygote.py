@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from bfcl.oracle import deadlines, describing, episode, isolation, wire
-from bfcl.oracle.exact import decode, exact_json
+from bfcl.oracle.exact import NotJson, decode, exact_json
 from bfcl.oracle.scratch import CALL, TooLarge
 
 _FLUSH_BYTES = 256 * 1024
@@ -158,7 +158,7 @@ class World:
 
     def _remember(self, answer: bytes) -> bytes:
         """Let the next episode know what this one found out about its state; the records that tell the parent."""
-        with contextlib.suppress(ValueError, KeyError):  # nothing is learned of an answer that cannot be read
+        with contextlib.suppress(ValueError, KeyError, NotJson):  # nothing is learned of one that cannot be read
             told = wire.last_parts(answer)
             if told is not None:
                 return self.stage.recall.take_in(told, self._scratch.lesson())
