@@ -1,6 +1,6 @@
 """How does a pack's `copy.deepcopy` stay quick where every `id` is audited?
 
-Most packs copy their rows with it, at `reset` and in `get_state`. Up to Python 3.13 it asks for the `id` of every
+Packs like to copy their rows with it, at `reset` and in `get_state`. Up to Python 3.13 it asks for the `id` of every
 text and number before it sees that there is nothing to copy, and an audited `id` costs five times a plain one: a third
 of what such an episode takes. Newer ones give them back at once; here it is taught the same for what stands in lists
 and objects. What it returns, what it raises and what `__deepcopy__` methods find in their memo stay as they are; only a
